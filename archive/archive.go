@@ -130,8 +130,8 @@ func Open(dir string, o Options) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
-	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, stored: o.Stored, ahead: o.Ahead, outside: o.Bodies,
-		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
+	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, stored: o.Stored, ahead: o.Ahead,
+		outside: o.Bodies, jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
 		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), left: make(chan struct{}, 1),
 		reading: map[uint64]int{}, outstanding: map[string]int{}}
 	a.life, a.endLife = context.WithCancel(context.Background())

@@ -76,7 +76,8 @@ func TestHoldsCopy(t *testing.T) {
 	check("http://none.example", false)
 	receive("http://a.example/z", 200, []byte("z"))
 	check("http://a.example", true)
-	if want := []string{"http://a.example.org/", "http://moved.example/", "http://a.example/z"}; !slices.Equal(stored, want) {
+	want := []string{"http://a.example.org/", "http://moved.example/", "http://a.example/z"}
+	if !slices.Equal(stored, want) {
 		t.Errorf("stored: %q", stored)
 	}
 	if _, err := a.Erase(context.Background(), Tombstone{URL: "http://a.example/z"}); err != nil {

@@ -9,7 +9,7 @@
 //	node.go, node_run.go     Node: what a process does all the time
 //	node_end.go              links from other partitions, and how the nodes find out that nothing is left to do
 //	node_leave.go            the end of a node; shortening of journals
-//	journal.go               the journal of a partition
+//	journal*.go              the journal of a partition
 //	links.go                 links between partitions
 //	budget.go                limits that count over all nodes
 //	dial*.go, call.go        byte streams over NATS messages, with which nodes call each other

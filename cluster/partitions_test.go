@@ -22,21 +22,14 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestOneNode checks that the status lists the partitions of which nodes have pages that are nowhere else, also of nodes
-// that do not run, and that a report stays when a node confirms orders and when it is started again.
+// TestOneNode checks that the status lists the partitions of which nodes have pages that are nowhere else, also of
+// nodes that do not run, and that a report stays when a node confirms orders and when it is started again.
 func TestOneNode(t *testing.T) {
 	a, b, o := testOrders(t)
-	status := func() (s Status) {
-		t.Helper()
-		s, err := QueryStatus(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	check := func(what, want string) {
 		t.Helper()
-		if text, err := json.Marshal(status().OneNode); err != nil || string(text) != want {
+		s, err := QueryStatus(t.Context(), o)
+		if text, _ := json.Marshal(s.OneNode); err != nil || string(text) != want {
 			t.Errorf("%s: %s, %v", what, text, err)
 		}
 	}
@@ -46,18 +39,18 @@ func TestOneNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unknown := `{"node":"b","running":false,"partitions":null}`
-	check("before the first report", `[{"node":"a","running":true,"partitions":null},`+unknown+`]`)
+	a0, b0 := `{"node":"a","running":true,"partitions":null}`, `{"node":"b","running":false,"partitions":null}`
+	check("before the first report", `[`+a0+`,`+b0+`]`)
 	if err := a.Report(t.Context(), Stock{Copies: CopiesOneNode}); err != nil {
 		t.Fatal(err)
 	}
-	check("a has no pages", `[`+unknown+`]`)
+	check("a has no pages", `[`+b0+`]`)
 	var stored Partitions
 	for _, p := range []int{0, 1, 3} {
 		stored.Add(p)
 	}
-	err := errors.Join(a.Report(t.Context(), Stock{CopiesOneNode, stored}), b.Report(t.Context(), Stock{CopiesOneNode, stored}),
-		b.Confirm(t.Context(), 7))
+	is := Stock{CopiesOneNode, stored}
+	err := errors.Join(a.Report(t.Context(), is), b.Report(t.Context(), is), b.Confirm(t.Context(), 7))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,9 @@ you use it.`,
 		}
 		return c.runRestore(cmd.Context(), cfg, args, out.JSON())
 	}
-	localOnly(cmd, "it makes one data directory, on this machine", "acapcrawl archive restore FILE --data DIR on the machine "+
-		"of the node, or acapcrawl archive recover --cluster … --node b --data DIR")
+	localOnly(cmd, "it makes one data directory, on this machine",
+		"acapcrawl archive restore FILE --data DIR on the machine of the node, or acapcrawl archive recover --cluster … "+
+			"--node b --data DIR")
 	return cmd
 }
 

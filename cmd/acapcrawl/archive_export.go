@@ -64,28 +64,15 @@ left out; the command and the first record of FILE then name the node.`,
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := exportRequest{File: *file, Force: *force, JSON: out.JSON(), Plain: *plain}
-		switch {
-		case *shard: // the parts go to standard output
-		case r.File == "":
-			return misuse("--output archive.warc.gz", "%s needs the name of a file", cmd.CommandPath())
-		case strings.HasSuffix(r.File, ".cdxj"):
-			return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes "+
-				"next to FILE", r.File)
-		case r.File == "-" && r.JSON:
-			return misuse("--output FILE", "--output -: --json writes the counts to standard output")
-		}
-		for _, prefix := range *under {
-			u, err := webURL(prefix)
-			if err != nil {
-				return err
-			}
-			normal, err := address.Normal(u.String())
-			if err != nil {
-				return err
-			}
-			r.Under = append(r.Under, normal)
-		}
 		var err error
+		if r.Under, err = exportedUnder(*under); err != nil {
+			return err
+		}
+		if !*shard { // the parts go to standard output
+			if err := r.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+		}
 		if r.judging, err = judge(); err != nil {
 			return err
 		}
@@ -100,6 +87,36 @@ left out; the command and the first record of FILE then name the node.`,
 		return c.runExport(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+// check returns an error if the arguments do not say where to write.
+func (r exportRequest) check(verb string) error {
+	switch {
+	case r.File == "":
+		return misuse("--output archive.warc.gz", "%s needs the name of a file", verb)
+	case strings.HasSuffix(r.File, ".cdxj"):
+		return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes next to "+
+			"FILE", r.File)
+	case r.File == "-" && r.JSON:
+		return misuse("--output FILE", "--output -: --json writes the counts to standard output")
+	}
+	return nil
+}
+
+// exportedUnder returns the normal forms of the URLs with which exported addresses begin.
+func exportedUnder(prefixes []string) (under []string, err error) {
+	for _, prefix := range prefixes {
+		u, err := webURL(prefix)
+		if err != nil {
+			return nil, err
+		}
+		normal, err := address.Normal(u.String())
+		if err != nil {
+			return nil, err
+		}
+		under = append(under, normal)
+	}
+	return under, nil
 }
 
 func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportRequest) (err error) {

@@ -77,8 +77,8 @@ func (c *Command) printStatus(s cluster.Status) error {
 		quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
 	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n", s.Queue, s.InProgress)
 	if r := s.Replicas; r != nil && r.Fewest < r.Wanted {
-		fmt.Fprintf(c.Stdout, "Some streams are stored by %s only, and are lost with it. When three servers run, a node that "+
-			"crawls stores them on %d.\n", several(r.Fewest, "NATS server"), r.Wanted)
+		fmt.Fprintf(c.Stdout, "Some streams are stored by %s only, and are lost with it. When three servers run, a node "+
+			"that crawls stores them on %d.\n", several(r.Fewest, "NATS server"), r.Wanted)
 	}
 	fmt.Fprintln(c.Stdout)
 	if len(s.Nodes) == 0 {

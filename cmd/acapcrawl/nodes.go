@@ -46,8 +46,8 @@ func clusterFlags(cmd *cobra.Command) {
 	cmd.Flags().Lookup("cluster").Usage = "ask the nodes of the cluster at the NATS servers `URLS`"
 }
 
-// localOnly makes a verb refuse the flag --cluster. why continues the sentence that says so, and try is what the user can
-// do instead. It must be called when cmd.RunE is set.
+// localOnly makes a verb refuse the flag --cluster. why continues the sentence that says so, and try is what the user
+// can do instead. It must be called when cmd.RunE is set.
 func localOnly(cmd *cobra.Command, why, try string) {
 	flags, run := cmd.Flags(), cmd.RunE
 	flags.String("cluster", "", "")

@@ -65,8 +65,8 @@ func (f *running) exported(name string) (out map[string]any, list []warcRecord) 
 	return out, warcRecords(f.t, file)
 }
 
-// An export of all nodes is one WARC file with an index. What a node refuses is in it from no node, and so is what a node
-// has not sent completely.
+// An export of all nodes is one WARC file with an index. What a node refuses is in it from no node, and nothing is in it
+// of a node that has not sent everything.
 func TestExportOfNodes(t *testing.T) {
 	t.Parallel()
 	f := newRunning(t, "a", "b")
