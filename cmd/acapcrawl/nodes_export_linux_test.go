@@ -54,15 +54,15 @@ func pagesIn(list []warcRecord) map[string]int {
 }
 
 // exported exports to a new file, and returns what the verb prints as JSON, and the records.
-func (f *running) exported(name string) (out map[string]any, list []warcRecord) {
-	f.t.Helper()
+func (f *running) exported(t *testing.T, name string) (out map[string]any, list []warcRecord) {
+	t.Helper()
 	name = filepath.Join(f.dir, name)
 	out = f.object("archive", "export", "-o", name)
 	file, err := os.ReadFile(name)
 	if err != nil {
-		f.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return out, warcRecords(f.t, file)
+	return out, warcRecords(t, file)
 }
 
 // An export of all nodes is one WARC file with an index. What a node refuses is in it from no node, and nothing is in it
@@ -73,7 +73,7 @@ func TestExportOfNodes(t *testing.T) {
 	home := "http://" + f.hosts[2] + "/"
 
 	t.Run("whole", func(t *testing.T) {
-		out, list := f.exported("whole.warc.gz")
+		out, list := f.exported(t, "whole.warc.gz")
 		f.wholly(out, 2)
 		if n := pagesIn(list); len(n) != 2*runningHosts || n[home] != 1 {
 			t.Errorf("%v", n)
@@ -106,14 +106,14 @@ func TestExportOfNodes(t *testing.T) {
 			capture := fmt.Sprintf(`{"capture":{"url":%q,"version":1,"why":"it was taken down","unknown":%t}}`, home, unknown)
 			say(conn, statusDone, `{"began":"2026-01-01T00:00:00Z"}`+"\n"+capture+"\n", "[]")
 		}))
-		out, list := f.exported("refused.warc.gz")
+		out, list := f.exported(t, "refused.warc.gz")
 		f.wholly(out, 3)
 		if n := pagesIn(list); len(n) != 2*runningHosts-1 || n[home] != 0 || out["withheld"] != 2.0 {
 			t.Errorf("%v, %v", n, out)
 		}
 		f.checkIndex(t, "refused", 2*runningHosts-1)
 		unknown = true // the node that crawls the host knows better
-		if _, list := f.exported("unknown.warc.gz"); pagesIn(list)[home] != 1 {
+		if _, list := f.exported(t, "unknown.warc.gz"); pagesIn(list)[home] != 1 {
 			t.Error("a node that does not crawl the host and does not know the policy hides the page")
 		}
 	})
@@ -134,7 +134,7 @@ func TestExportOfNodes(t *testing.T) {
 					say(conn, statusDone, text, "[]")
 				}
 			}))
-			out, list := f.exported(bad.name + ".warc.gz")
+			out, list := f.exported(t, bad.name + ".warc.gz")
 			in, _ := json.Marshal(out["shards"])
 			if !strings.HasPrefix(string(in), `{"answered":2,"missing":[{"node":"evil"`) {
 				t.Errorf("%s", in)
@@ -147,6 +147,28 @@ func TestExportOfNodes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("manifest", func(t *testing.T) {
+		impostor(t, f.servers, "evil", exporting(func(conn net.Conn) { say(conn, -1, "", "[]") }))
+		got := f.run("archive", "export", "--for", "train-ai", "-o", filepath.Join(f.dir, "training.warc.gz"))
+		text, err := os.ReadFile(filepath.Join(f.dir, "training.manifest.jsonl"))
+		if err != nil {
+			t.Fatalf("%v, %+v", err, got)
+		}
+		urls, lines := map[string]string{}, strings.Split(strings.TrimSpace(string(text)), "\n")
+		for _, line := range lines {
+			var entry struct{ Node, URL string }
+			if err := json.Unmarshal([]byte(line), &entry); err != nil {
+				t.Fatal(err)
+			}
+			urls[entry.URL] = entry.Node
+		}
+		if urls[home] != "a" && urls[home] != "b" || len(urls) != 2*runningHosts+1 {
+			t.Errorf("%v", urls)
+		}
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, `{"missing":[{"node":"evil","why":"`) {
+			t.Errorf("the last line is %s", last)
+		}
+	})
 	t.Run("erased meanwhile", func(t *testing.T) {
 		good, gone := "http://good.example/", "http://gone.example/"
 		impostor(t, f.servers, "c", exporting(func(conn net.Conn) {
@@ -154,7 +176,7 @@ func TestExportOfNodes(t *testing.T) {
 				`[{"url":"http://gone.example/","when":"2026-01-03T00:00:00Z"},`+
 					`{"url":"http://good.example/","when":"2026-01-01T00:00:00Z"}]`)
 		}))
-		out, list := f.exported("erased.warc.gz")
+		out, list := f.exported(t, "erased.warc.gz")
 		f.wholly(out, 3)
 		if n := pagesIn(list); n[good] != 1 || n[gone] != 0 {
 			t.Errorf("%v", n)
