@@ -134,7 +134,7 @@ func TestExportOfNodes(t *testing.T) {
 					say(conn, statusDone, text, "[]")
 				}
 			}))
-			out, list := f.exported(t, bad.name + ".warc.gz")
+			out, list := f.exported(t, bad.name+".warc.gz")
 			in, _ := json.Marshal(out["shards"])
 			if !strings.HasPrefix(string(in), `{"answered":2,"missing":[{"node":"evil"`) {
 				t.Errorf("%s", in)
