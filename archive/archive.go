@@ -48,6 +48,10 @@ type Options struct {
 	// archive. It may be nil.
 	Erased func(Tombstone)
 
+	// Stored is called with the URL of each capture after it is on disk. It must be quick and must not call the archive.
+	// It may be nil.
+	Stored func(url string)
+
 	// Bodies is the store of bodies; nil: files in the directory. A new archive claims the store, and
 	// can be opened only with a store of the same name.
 	Bodies Outside
@@ -71,9 +75,10 @@ type Archive struct {
 	pack    *packer
 	now     func() time.Time
 	fault   func(Step) error
-	noted   func(Tombstone) // function in Options.Erased
-	ahead   int64           // how many bytes beyond the end of the file are mapped
-	life    context.Context // canceled by Close
+	noted   func(Tombstone)  // function in Options.Erased
+	stored  func(url string) // function in Options.Stored
+	ahead   int64            // how many bytes beyond the end of the file are mapped
+	life    context.Context  // canceled by Close
 	endLife context.CancelFunc
 
 	outside Outside  // store in Options.Bodies; nil: bodies are in files
@@ -125,8 +130,8 @@ func Open(dir string, o Options) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
-	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, ahead: o.Ahead, outside: o.Bodies,
-		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
+	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, stored: o.Stored, ahead: o.Ahead,
+		outside: o.Bodies, jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
 		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), left: make(chan struct{}, 1),
 		reading: map[uint64]int{}, outstanding: map[string]int{}}
 	a.life, a.endLife = context.WithCancel(context.Background())
@@ -138,6 +143,9 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	if a.noted == nil {
 		a.noted = func(Tombstone) {}
+	}
+	if a.stored == nil {
+		a.stored = func(string) {}
 	}
 	if a.ahead == 0 {
 		a.ahead = ahead

@@ -87,6 +87,9 @@ func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	if err != nil {
 		return Capture{}, err
 	}
+	if c.ID != 0 {
+		a.stored(c.URL)
+	}
 	return c, nil
 }
 

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
@@ -58,6 +59,39 @@ func (a *Archive) EachOrigin(fn func(origin string) error) error {
 	}
 	return nil
 }
+
+// HoldsCopy reports whether a capture of a URL of an origin, such as http://example.com, is stored. It returns at the
+// first one, so it reads many records only of an origin with many resources and no capture.
+func (a *Archive) HoldsCopy(origin string) (held bool, err error) {
+	prefix := []byte(origin + "/")
+	err = a.view(func(tx *bolt.Tx) error {
+		k, _ := tx.Bucket(bEarlier).Cursor().Seek(prefix)
+		held = bytes.HasPrefix(k, prefix)
+		return nil
+	})
+	if held || err != nil {
+		return held, err
+	}
+	err = each(a, bResources, prefix, func(_ *bolt.Tx, k, v []byte) (bool, error) {
+		var rec resourceRecord
+		if _, err := unpackSealed(k, v, &rec); err != nil {
+			return false, a.damaged("the record of "+string(k), err)
+		}
+		return rec.Current != 0, nil
+	}, func(current bool) error {
+		if current {
+			return errFound
+		}
+		return nil
+	})
+	if err == errFound {
+		return true, nil
+	}
+	return false, err
+}
+
+// errFound ends an iteration.
+var errFound = errors.New("found")
 
 // originOf returns a URL up to the slash after its host.
 func originOf(url string) string {

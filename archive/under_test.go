@@ -45,3 +45,43 @@ func TestEachOrigin(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHoldsCopy checks that an origin counts only while a capture of it is stored, and that Stored is called for each
+// capture.
+func TestHoldsCopy(t *testing.T) {
+	var stored []string
+	a := open(t, t.TempDir(), Options{Stored: func(url string) { stored = append(stored, url) }})
+	receive := func(url string, status int, body []byte) {
+		t.Helper()
+		_, err := a.Receive(context.Background(), Deposit{Resource: Resource{URL: url, Status: status}, Fetched: noon,
+			Body: body})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(origin string, want bool) {
+		t.Helper()
+		if held, err := a.HoldsCopy(origin); err != nil || held != want {
+			t.Errorf("%s: %t, %v", origin, held, err)
+		}
+	}
+	for i := range 2 * batch { // pages of which no copy may be stored
+		receive(fmt.Sprintf("http://a.example/%d", i), 200, nil)
+	}
+	receive("http://a.example.org/", 200, []byte("a"))
+	receive("http://moved.example/", 301, []byte("moved")) // never the current version
+	check("http://a.example", false)
+	check("http://a.example.org", true)
+	check("http://moved.example", true)
+	check("http://none.example", false)
+	receive("http://a.example/z", 200, []byte("z"))
+	check("http://a.example", true)
+	want := []string{"http://a.example.org/", "http://moved.example/", "http://a.example/z"}
+	if !slices.Equal(stored, want) {
+		t.Errorf("stored: %q", stored)
+	}
+	if _, err := a.Erase(context.Background(), Tombstone{URL: "http://a.example/z"}); err != nil {
+		t.Fatal(err)
+	}
+	check("http://a.example", false)
+}

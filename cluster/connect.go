@@ -167,27 +167,6 @@ func (l *link) create(ctx context.Context, s Settings) error {
 	return nil
 }
 
-// createStream creates a stream with three replicas, or with one if there are fewer than three servers.
-func (l *link) createStream(ctx context.Context, c jetstream.StreamConfig) error {
-	c.Storage = jetstream.FileStorage
-	for _, c.Replicas = range []int{3, 1} {
-		_, err := l.js.CreateStream(ctx, c)
-		if code := errorCode(err); code != tooFewPeers && code != notClustered {
-			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-				return nil // another node made it at the same time
-			}
-			return err
-		}
-	}
-	return fmt.Errorf("the stream %s cannot be made", c.Name)
-}
-
-// Error codes of NATS servers that do not have the wanted number of replicas.
-const (
-	tooFewPeers  = 10005
-	notClustered = 10074
-)
-
 // keyValueStream returns the stream of a key-value bucket that keeps one value for each key, for the time ttl, or for
 // ever if ttl is 0. Unlike the buckets that the client makes, it is never read from a replica, which may be behind.
 func keyValueStream(bucket string, ttl time.Duration) jetstream.StreamConfig {

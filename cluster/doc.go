@@ -9,10 +9,12 @@
 //	node.go, node_run.go     Node: what a process does all the time
 //	node_end.go              links from other partitions, and how the nodes find out that nothing is left to do
 //	node_leave.go            the end of a node; shortening of journals
-//	journal.go               the journal of a partition
+//	journal*.go              the journal of a partition
 //	links.go                 links between partitions
 //	budget.go                limits that count over all nodes
 //	dial*.go, call.go        byte streams over NATS messages, with which nodes call each other
+//	replicas.go              how many servers store the streams
+//	orders.go                what every node with pages must obey, and what each has; partitions.go: sets of partitions
 //	status.go                status and drain
 //
 // # Politeness

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -291,69 +290,6 @@ func unpackPuts(payload []byte) (puts [][]byte, err error) {
 		puts, payload = append(puts, payload[size:size+int(n)]), payload[size+int(n):]
 	}
 	return puts, nil
-}
-
-// read returns the records of a journal after the position from, up to the end that fence returned.
-func (j *journal) read(ctx context.Context, partition int, from uint64, end uint64) iter.Seq2[crawler.JournalRecord,
-	error] {
-	return func(yield func(crawler.JournalRecord, error) bool) {
-		if from >= end {
-			return
-		}
-		consumer, err := j.js.OrderedConsumer(ctx, journalStream, jetstream.OrderedConsumerConfig{
-			FilterSubjects: []string{journalSubject(partition)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			OptStartSeq: from + 1, InactiveThreshold: consumerEnds})
-		if err != nil {
-			yield(crawler.JournalRecord{}, unreachable(err))
-			return
-		}
-		defer j.endConsumer(consumer)
-		messages, err := consumer.Messages()
-		if err != nil {
-			yield(crawler.JournalRecord{}, unreachable(err))
-			return
-		}
-		defer messages.Stop()
-		defer context.AfterFunc(ctx, messages.Stop)()
-		for {
-			record, err := nextRecord(messages)
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if !yield(record, err) || err != nil || record.Position >= end {
-				return
-			}
-		}
-	}
-}
-
-// consumerEnds is when the servers remove a consumer that this process could not remove.
-const consumerEnds = 30 * time.Second
-
-// endConsumer removes a consumer. The servers permit only some hundred at a time, and a node may take over more
-// partitions than that.
-func (j *journal) endConsumer(c jetstream.Consumer) {
-	info := c.CachedInfo()
-	if info == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
-	defer cancel()
-	_ = j.stream.DeleteConsumer(ctx, info.Name) // if it fails, the servers do it after consumerEnds
-}
-
-func nextRecord(messages jetstream.MessagesContext) (r crawler.JournalRecord, err error) {
-	msg, err := messages.Next()
-	if err != nil {
-		return r, unreachable(err)
-	}
-	meta, err := msg.Metadata()
-	if err != nil {
-		return r, err
-	}
-	r.Position = meta.Sequence.Stream
-	r.Puts, err = unpackPuts(msg.Data())
-	return r, err
 }
 
 // size returns how many bytes were written to a journal since it was shortened, as far as this process knows.

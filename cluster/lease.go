@@ -3,6 +3,8 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,6 +154,18 @@ func (l *lease) renew(ctx context.Context, r Report, drain bool) error {
 		l.until = max(l.until, sent+l.length-l.margin)
 		return nil
 	})
+}
+
+// renewAt returns when to renew the lease if it is renewed at the moment now, both by Clock.Elapsed: at most a third of
+// its length later. Nodes that renew at the same moment, for example because the table has changed, do so at different
+// moments the next time, because each has a phase of its own.
+func (l *lease) renewAt(now time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	third := l.length / 3
+	sum := sha256.Sum256([]byte(l.value.Node))
+	phase := time.Duration(binary.BigEndian.Uint64(sum[:]) % uint64(third))
+	return now + third - (now-phase+third)%third
 }
 
 // end gives the lease back.

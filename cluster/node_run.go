@@ -20,6 +20,7 @@ func (n *Node) Start(f Frontier, pages func() int) {
 	// without this subscription, the node is only missing in the status of a cluster without a quorum
 	_, _ = n.link.nc.Subscribe(askSubject, n.answerStatus)
 	n.tasks.Go(n.run)
+	n.tasks.Go(func() { n.keepReplicas(n.ctx) })
 }
 
 // Ready returns when the node has opened its share of the partitions for the first time.
@@ -84,7 +85,7 @@ func (r *rounds) look(ctx context.Context) {
 			r.fail(ctx, err)
 		} else {
 			r.failing = false
-			r.next, r.seen = now+r.settings.Lease/3, seen
+			r.next, r.seen = r.member.lease.renewAt(now), seen
 		}
 	}
 	r.noteSettings()

@@ -12,10 +12,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Order is what every node with copies must obey: a policy that was read, or a request. A later order of the same kind
@@ -26,20 +29,31 @@ type Order struct {
 	Data      []byte
 }
 
-// Progress is up to where a node has executed the orders.
+// Progress is up to where a node has executed the orders. It stays when the node does not run, and so does Stock.
 type Progress struct {
 	Node     string `json:"node"`
 	Dir      string `json:"dir"` // identifies the data directory
 	Position uint64 `json:"position"`
+	Stock
+}
+
+// Stock is what a data directory has, as its node has reported it last.
+type Stock struct {
+	Copies string     `json:"copies,omitempty"` // see Report.Copies; "": the node has reported nothing yet
+	Stored Partitions `json:"stored,omitempty"` // partitions of which pages are archived in the directory
 }
 
 // Orders is the list of the orders of a cluster. Its methods ask the leader of the list, so that they never return an
 // old state, except Nodes. It is safe for concurrent use. Errors wrap ErrNoQuorum if the servers do not answer.
 type Orders struct {
-	link  *link
-	node  string
-	dir   string
-	alone bool // Close ends the connection
+	link       *link
+	node       string
+	dir        string
+	partitions int  // of the cluster
+	alone      bool // Close ends the connection
+
+	mu       sync.Mutex // held while the progress of this node is stored
+	progress Progress   // of this node, as stored last
 }
 
 // The errors of Publish.
@@ -77,7 +91,7 @@ func ordersConfig() jetstream.StreamConfig {
 
 // Orders returns the orders of the cluster, for the data directory of this node.
 func (n *Node) Orders() *Orders {
-	return &Orders{link: n.link, node: n.name, dir: n.member.value.Dir}
+	return &Orders{link: n.link, node: n.name, dir: n.member.value.Dir, partitions: n.settings.Partitions}
 }
 
 // OpenOrders connects to the cluster for a process that shows the data directory of the node o.Node and does not crawl.
@@ -87,7 +101,7 @@ func OpenOrders(ctx context.Context, o Options) (list *Orders, id string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	return &Orders{link: l, node: o.Node, dir: o.Dir, alone: true}, s.ID, nil
+	return &Orders{link: l, node: o.Node, dir: o.Dir, partitions: s.Partitions, alone: true}, s.ID, nil
 }
 
 // Close ends the connection that OpenOrders made.
@@ -112,6 +126,9 @@ func (o *Orders) Register(ctx context.Context, position uint64, known bool) erro
 			return err
 		}
 		if p.Dir == o.dir {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.progress = p
 			return nil
 		}
 		if known {
@@ -123,15 +140,43 @@ func (o *Orders) Register(ctx context.Context, position uint64, known bool) erro
 
 // Confirm stores that this node has executed all orders up to a position.
 func (o *Orders) Confirm(ctx context.Context, position uint64) error {
-	text, err := json.Marshal(Progress{o.node, o.dir, position})
+	return o.store(ctx, func(p *Progress) { p.Position = position })
+}
+
+// Reported returns what this node has reported last with Report. It is valid after Register.
+func (o *Orders) Reported() Stock {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.progress.Stock
+}
+
+// Report stores what the data directory of this node has. The caller must not change it afterwards.
+func (o *Orders) Report(ctx context.Context, is Stock) error {
+	return o.store(ctx, func(p *Progress) { p.Stock = is })
+}
+
+// store changes the stored progress of this node.
+func (o *Orders) store(ctx context.Context, change func(*Progress)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	next := o.progress
+	next.Node, next.Dir = o.node, o.dir
+	change(&next)
+	text, err := json.Marshal(next)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	_, err = o.link.done.kv.Put(ctx, o.node, text)
-	return storeError(err)
+	if _, err = o.link.done.kv.Put(ctx, o.node, text); err != nil {
+		return storeError(err)
+	}
+	o.progress = next
+	return nil
 }
+
+// Partition returns the partition of a host, which may have a port.
+func (o *Orders) Partition(host string) int { return address.Partition(host, o.partitions) }
 
 // Nodes returns up to where each registered node has executed the orders, as last heard of, by name.
 func (o *Orders) Nodes() []Progress { return o.link.progress() }

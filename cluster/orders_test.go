@@ -103,7 +103,9 @@ func TestOrdersProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the progress is not known", func() bool {
-		return slices.Equal(a.Nodes(), []Progress{{"a", "dir-a", 0}, {"b", "dir-b", 7}})
+		n := a.Nodes()
+		return len(n) == 2 && n[0].Node == "a" && n[0].Dir == "dir-a" && n[0].Position == 0 && n[1].Node == "b" &&
+			n[1].Dir == "dir-b" && n[1].Position == 7
 	})
 	if err := b.Register(t.Context(), 0, true); err != nil {
 		t.Error(err)
@@ -123,8 +125,7 @@ func TestOrdersProgress(t *testing.T) {
 	if err := b.Register(t.Context(), 7, true); !errors.As(err, &forgotten) {
 		t.Errorf("a forgotten data directory: %v", err)
 	}
-	other := *b
-	other.dir = "dir-c"
+	other := &Orders{link: b.link, node: b.node, dir: "dir-c"}
 	if err := other.Register(t.Context(), 3, false); err != nil {
 		t.Errorf("a new data directory: %v", err)
 	}

@@ -62,7 +62,11 @@ func Attend(ctx context.Context, o Options, waiting func()) (*Reader, error) {
 // keep renews the lease until ctx ends. If the lease was lost, it takes a new one.
 func (r *Reader) keep(ctx context.Context) {
 	failing := false
-	for wait(ctx, r.lease.length/3) == nil {
+	for {
+		now := r.lease.clock.Elapsed()
+		if wait(ctx, r.lease.renewAt(now)-now) != nil {
+			return
+		}
 		err := r.lease.renew(ctx, r.value.Report, false)
 		if errors.Is(err, errLeaseLost) {
 			err = r.lease.acquire(ctx, r.value)

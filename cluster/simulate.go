@@ -88,6 +88,9 @@ func (m *Member) Round(r Report, drain bool) (View, error) {
 	return View{v.self, v.own, v.give}, err
 }
 
+// RenewAt returns when to renew the lease if it is renewed at the moment now, by Clock.Elapsed.
+func (m *Member) RenewAt(now time.Duration) time.Duration { return m.m.lease.renewAt(now) }
+
 // Release gives back partitions in the table, and returns those that the node still owns.
 func (m *Member) Release(partitions []int) (own []int, err error) {
 	if err := m.m.release(context.Background(), partitions); err != nil {

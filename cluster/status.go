@@ -50,6 +50,25 @@ type Status struct {
 	} `json:"partitions"`
 	Queue      int `json:"queue"`
 	InProgress int `json:"in_progress"`
+	// how many servers store each stream of the cluster; null if that cannot be found out, for example without a quorum
+	Replicas *Replicas `json:"replicas"`
+	// pages that are in the data directory of one node only; null without a quorum, because it is not known then
+	OneNode []Alone `json:"one_node"`
+}
+
+// Replicas says how many servers store the streams of a cluster.
+type Replicas struct {
+	Fewest int `json:"fewest"` // of all streams
+	Wanted int `json:"wanted"` // 1 if there is a single server, otherwise 3
+}
+
+// Alone says which pages would be lost with the data directory of a node. A partition of which two nodes have pages is
+// listed for both, because nodes do not copy pages from each other.
+type Alone struct {
+	Node    string `json:"node"`
+	Running bool   `json:"running"`
+	// the first and the last partition of each range of successive partitions; null if the node has not reported it yet
+	Partitions [][2]int `json:"partitions"`
 }
 
 // ErrNoCluster means that the servers have no cluster.
@@ -94,7 +113,26 @@ func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 		s.Partitions.Moving += v.Moving
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
+	if s.Quorum {
+		s.OneNode = s.alone(l.progress())
+		s.Replicas, _ = l.replicas(ctx) // the rest of the status is true without it
+	}
 	return s, nil
+}
+
+// alone returns what is on one node only, by the reports of all nodes that belong to the cluster.
+func (s *Status) alone(reports []Progress) []Alone {
+	list := []Alone{}
+	for _, p := range reports {
+		a := Alone{Node: p.Node, Running: slices.ContainsFunc(s.Nodes, func(n NodeStatus) bool { return n.Node == p.Node })}
+		if p.Copies != "" {
+			a.Partitions = p.Stored.Ranges()
+		}
+		if p.Copies != CopiesObjectStore && (a.Partitions == nil || len(a.Partitions) > 0) {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // askTime is how long answers of nodes are awaited if the stores of the cluster do not answer.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -41,6 +42,25 @@ type journalPut struct {
 	host   string     // the host of the record, or the host of state
 	state  hostRecord // for putHost
 	links  uint64     // for putLinks
+}
+
+// LastRecord returns the last record of an address in the journal of its partition. found is false if there is none.
+func LastRecord(address string, journal iter.Seq2[JournalRecord, error]) (last Record, found bool, err error) {
+	for entry, err := range journal {
+		if err != nil {
+			return last, false, err
+		}
+		for _, b := range entry.Puts {
+			put, err := decodePut(b)
+			if err != nil {
+				return last, false, err
+			}
+			if (put.kind == putRecord || put.kind == putAsked) && put.record.URL == address {
+				last, found = put.record, true
+			}
+		}
+	}
+	return last, found, nil
 }
 
 func appendPut(kind byte, key string, value []byte) []byte {

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -48,6 +49,23 @@ type Summary struct {
 	RefusedWhy       string `json:"-"` // why the first of these seeds was refused, as a sentence
 	SeedsUnreachable bool   `json:"-"` // the run named seeds, and none of them could be reached
 	UnreachableWhy   string `json:"-"` // why the first of these seeds could not be reached, as a sentence
+}
+
+// NoteSeeds sets what the summary says about the seeds that a run has named. seeds are their records at its end.
+func (s *Summary) NoteSeeds(seeds []Record) {
+	s.SeedsRefused, s.SeedsUnreachable = len(seeds) > 0, len(seeds) > 0
+	for _, rec := range seeds {
+		refused := rec.State == Refused
+		unreachable := rec.State == Unreachable || rec.State == Failed && rec.Status == 0
+		if refused {
+			s.RefusedWhy = cmp.Or(s.RefusedWhy, rec.Why)
+		}
+		if unreachable && s.UnreachableWhy == "" {
+			s.UnreachableWhy = rec.URL + ": " + rec.Why
+		}
+		s.SeedsRefused = s.SeedsRefused && refused
+		s.SeedsUnreachable = s.SeedsUnreachable && unreachable
+	}
 }
 
 // Refusal counts refused pages by usage.

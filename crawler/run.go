@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -207,24 +206,18 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 	if err != nil || len(r.seeds) == 0 {
 		return s, err
 	}
-	s.SeedsRefused, s.SeedsUnreachable = true, true
+	var ended []Record
 	for _, seed := range r.seeds {
 		rec, _, err := r.queue.Get(seed)
 		if err != nil {
 			return s, err
 		}
-		why, refused := r.unlicensed[seed]
-		if rec.State == Refused {
-			why, refused = rec.Why, true
+		if why, is := r.unlicensed[seed]; is && rec.State != Refused {
+			rec.State, rec.Why = Refused, why
 		}
-		s.RefusedWhy = cmp.Or(s.RefusedWhy, why)
-		unreachable := rec.State == Unreachable || rec.State == Failed && rec.Status == 0
-		if unreachable && s.UnreachableWhy == "" {
-			s.UnreachableWhy = seed + ": " + rec.Why
-		}
-		s.SeedsRefused = s.SeedsRefused && refused
-		s.SeedsUnreachable = s.SeedsUnreachable && unreachable
+		ended = append(ended, rec)
 	}
+	s.NoteSeeds(ended)
 	return s, nil
 }
 

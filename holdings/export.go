@@ -25,6 +25,10 @@ type ExportOptions struct {
 	Plain    bool               // write without compression
 	Info     warc.Fields        // additional fields of the warcinfo record
 	Line     func(string) error // receives the lines of the CDXJ index, in the order of the records; may be nil
+	// Whole: write every capture with its body, so that no record refers to that of another capture
+	Whole bool
+	// receives each record after it was written; may be nil
+	Record func(warc.Entry, warc.Place) error
 }
 
 // Exported is the result for one capture.
@@ -33,8 +37,11 @@ type Exported struct {
 	Version int    `json:"version"`
 	// an earlier record of the file already contains the body of this capture
 	Duplicate bool   `json:"duplicate,omitempty"`
-	Why       string `json:"why,omitempty"`  // why the capture was not exported, as a clause; "" if it was exported
-	Line      string `json:"line,omitempty"` // the policy line that decided; "" if no line did
+	Redirect  bool   `json:"redirect,omitempty"` // the capture is of a redirect
+	Why       string `json:"why,omitempty"`      // why the capture was not exported, as a clause; "" if it was exported
+	Line      string `json:"line,omitempty"`     // the policy line that decided; "" if no line did
+	// the capture was not exported because the policy is not known, so the reason says nothing about other captures
+	Unknown bool `json:"unknown,omitempty"`
 
 	Fetched time.Time `json:"-"`
 	Digest  string    `json:"-"` // of the body
@@ -148,8 +155,8 @@ func (e *exporter) wanted(address string) bool {
 
 // capture checks a capture by the same rules as a sweep, and writes it if it may be preserved.
 func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
-	out = Exported{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Digest: c.Digest}
-	if out.Why, out.Line, err = e.whyWithheld(c); err != nil {
+	out = Exported{URL: c.URL, Version: c.Version, Redirect: c.Redirect(), Fetched: c.Fetched, Digest: c.Digest}
+	if err := e.withhold(c, &out); err != nil {
 		return out, err
 	}
 	if out.Why != "" {
@@ -179,27 +186,29 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	return out, nil
 }
 
-// whyWithheld returns why, and by which policy line, a capture may not be preserved under the
-// policy last read; why is "" if it may.
-func (e *exporter) whyWithheld(c archive.Capture) (why, line string, err error) {
+// withhold notes in out why, and by which policy line, a capture may not be preserved under the policy last read. It
+// notes nothing if it may.
+func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 	known, _, err := e.archive.Resource(c.URL)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	j, why, line, err := e.prepareCheck(c.URL, known)
 	if err != nil || why != "" {
-		return why, line, err
+		out.Why, out.Line, out.Unknown = why, line, j.origin == nil
+		return err
 	}
 	t := j.captureTerms(c)
 	d, err := j.permit(c, t)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	if d.Allowed {
 		e.preferences = t.Preferences()
-		return "", "", nil
+		return nil
 	}
-	return d.Why(), d.Because.String(), nil
+	out.Why, out.Line, out.Unknown = d.Why(), d.Because.String(), d.Reason == acap.Unavailable
+	return nil
 }
 
 // prepareCheck prepares the checks of the captures stored at address. If no capture of this address

@@ -37,6 +37,11 @@ func (e *exporter) write(r warc.Entry) error { return e.w.write(r) }
 func (e *exporter) written(r warc.Entry, p warc.Place) error {
 	e.records++
 	e.bytes = p.Offset + p.Length
+	if e.o.Record != nil {
+		if err := e.o.Record(r, p); err != nil {
+			return err
+		}
+	}
 	if e.o.Line == nil {
 		return nil
 	}
@@ -133,7 +138,7 @@ func (e *exporter) exchanges(c archive.Capture, wire []byte) (duplicate bool, er
 func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
 	var sum [32]byte
 	_, digits, _ := strings.Cut(c.Payload, ":")
-	if n, err := hex.Decode(sum[:], []byte(digits)); c.Redirect() || err != nil || n != len(sum) ||
+	if n, err := hex.Decode(sum[:], []byte(digits)); e.o.Whole || c.Redirect() || err != nil || n != len(sum) ||
 		len(answer.Payload) == 0 {
 		return false, nil
 	}

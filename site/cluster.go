@@ -275,7 +275,10 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 		case <-ended:
 		}
 	}()
-	return c.crawler(s.cfg, order).Run(limited, nil)
+	if sum, err = c.crawler(s.cfg, order).Run(limited, nil); err == nil && !sum.Interrupted {
+		sum.NoteSeeds(s.endedSeeds(ctx, order.Seeds))
+	}
+	return sum, err
 }
 
 // ownLimit returns a limit of the settings for this machine: 0, which means no limit, if the limit is for all nodes of

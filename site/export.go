@@ -104,7 +104,7 @@ func (x *export) note(e holdings.Exported) {
 		x.refused = &RefusedError{fmt.Errorf("nothing may be exported: %s: %s", e.URL, e.Why)}
 	}
 	if e.Why == "" && x.manifest != nil {
-		x.manifest.add(e)
+		x.manifest.write(x.manifest.entry(e))
 	}
 	if x.each != nil {
 		x.each(e)

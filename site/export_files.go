@@ -17,22 +17,31 @@ import (
 	"github.com/acapcrawl/acapcrawl/holdings"
 )
 
-// writeFiles writes the WARC file, its index and its manifest to temporary files, and gives all of them
-// their names when they are complete and on disk.
-func (x *export) writeFiles(ctx context.Context, name string, force bool) (err error) {
+// writeFiles writes the WARC file, its index and its manifest.
+func (x *export) writeFiles(ctx context.Context, name string, force bool) error {
+	x.o.Name = filepath.Base(name)
+	return exportFiles(name, force, x.manifest, func(w io.Writer, line func(string) error) error {
+		x.o.Line = line
+		return x.write(ctx, w)
+	})
+}
+
+// exportFiles writes a WARC file, its index and its manifest to temporary files, and gives all of them their names when
+// they are complete and on disk. write writes the records, and passes the lines of the index to line. m may be nil.
+func exportFiles(name string, force bool, m *manifest, write func(w io.Writer, line func(string) error) error) (
+	err error) {
 	lines := &sorter{dir: filepath.Dir(name)}
 	var out outputs
 	defer func() { err = errors.Join(err, lines.close(), out.discard()) }()
-	x.o.Name, x.o.Line = filepath.Base(name), lines.add
-	if x.manifest != nil {
+	if m != nil {
 		d, err := disk.NewDraft(ManifestName(name))
 		if err != nil {
 			return err
 		}
 		out = append(out, output{ManifestName(name), d})
-		x.manifest.open(d)
+		m.open(d)
 	}
-	records, err := draftOf(name, func(w io.Writer) error { return x.write(ctx, w) })
+	records, err := draftOf(name, func(w io.Writer) error { return write(w, lines.add) })
 	if err != nil {
 		return err
 	}
@@ -42,8 +51,8 @@ func (x *export) writeFiles(ctx context.Context, name string, force bool) (err e
 		return err
 	}
 	out = slices.Insert(out, len(out)-1, output{IndexName(name), index}) // the records appear last
-	if x.manifest != nil {
-		if err := x.manifest.close(); err != nil {
+	if m != nil {
+		if err := m.close(); err != nil {
 			return err
 		}
 	}
@@ -106,6 +115,7 @@ type manifest struct {
 
 // manifestEntry is one line of a manifest.
 type manifestEntry struct {
+	Node    string    `json:"node,omitempty"` // of a cluster that has the capture
 	URL     string    `json:"url"`
 	Version int       `json:"version"`
 	Fetched time.Time `json:"fetched"`
@@ -130,8 +140,10 @@ func (m *manifest) open(w io.Writer) {
 	m.lines.SetEscapeHTML(false)
 }
 
-func (m *manifest) add(e holdings.Exported) {
-	entry := manifestEntry{e.URL, e.Version, e.Fetched.UTC(), e.Digest, map[acap.Usage][]manifestLine{}}
+// entry returns the line of an exported capture.
+func (m *manifest) entry(e holdings.Exported) manifestEntry {
+	entry := manifestEntry{URL: e.URL, Version: e.Version, Fetched: e.Fetched.UTC(), Digest: e.Digest,
+		For: map[acap.Usage][]manifestLine{}}
 	for _, u := range m.usages {
 		entry.For[u] = []manifestLine{}
 		for _, s := range e.Preferences[u] {
@@ -140,8 +152,13 @@ func (m *manifest) add(e holdings.Exported) {
 				manifestLine{s.Vocabulary, s.Verdict.String(), f.Source, f.URL, f.Line, f.Text})
 		}
 	}
+	return entry
+}
+
+// write writes a value as a line of JSON.
+func (m *manifest) write(v any) {
 	if m.err == nil {
-		m.err = m.lines.Encode(entry)
+		m.err = m.lines.Encode(v)
 	}
 }
 

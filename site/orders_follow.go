@@ -132,6 +132,7 @@ func (o *orders) follow(ctx context.Context, list *cluster.Orders, x *actions.Ex
 	var wg sync.WaitGroup
 	wg.Go(func() { o.keepReading(ctx, hint) })
 	wg.Go(func() { o.keepExecuting(ctx, list, x) })
+	wg.Go(func() { o.keepReporting(ctx, list) })
 	return func() {
 		unwatch()
 		stop()

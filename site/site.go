@@ -68,6 +68,7 @@ type Site struct {
 
 	recovered time.Time // see membership.Recovered
 	erased    *erasures
+	stock     *stock
 	room      *disk.Room
 
 	*opened      // shared with all views of this site that Lend returned
@@ -111,7 +112,7 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	} else if who, err = RecordedCrawler(cfg); err != nil {
 		return nil, err
 	}
-	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, opened: &opened{}}
+	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, stock: &stock{}, opened: &opened{}}
 	s.orders = newOrders(s)
 	shared := sharing{tenure: s.tenure, errand: s.passErrand}
 	if cfg.Cluster.Servers != "" {
@@ -174,7 +175,7 @@ func (s *Site) open(rules actions.Options) error {
 	if err != nil {
 		return err
 	}
-	kept.Erased = s.erased.note
+	kept.Erased, kept.Stored = s.erased.note, s.stock.note
 	if fault := s.o.Fault; fault != nil {
 		kept.Fault = func(archive.Step) error { return fault() }
 		rules.Now = func() time.Time { _ = fault(); return time.Now() }

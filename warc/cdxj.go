@@ -69,6 +69,23 @@ func (l Line) String() string {
 	return l.Key + " " + l.Timestamp + " " + strings.TrimSuffix(b.String(), "\n")
 }
 
+// ParseLine reads a line that String has made. It returns false for other lines.
+func ParseLine(text string) (l Line, ok bool) {
+	var fields string
+	var found bool
+	if l.Key, text, found = strings.Cut(text, " "); found {
+		l.Timestamp, fields, found = strings.Cut(text, " ")
+	}
+	return l, found && json.Unmarshal([]byte(fields), &l.fields) == nil
+}
+
+// At returns the line for the same record at another place.
+func (l Line) At(p Place, file string) Line {
+	l.fields.Length, l.fields.Offset = strconv.FormatInt(p.Length, 10), strconv.FormatInt(p.Offset, 10)
+	l.fields.Filename = file
+	return l
+}
+
 // mimeOf returns the declared media type without parameters. If the type contains characters beyond
 // Latin-1, the octets of the type are decoded as Latin-1, as the Fetch standard reads headers.
 func mimeOf(h http.Header) string {

@@ -89,7 +89,7 @@ func (n *node) run() {
 }
 
 func (n *node) look() {
-	now := n.s.now
+	now, began := n.s.now, n.Elapsed()
 	if now >= n.next || len(n.released) > 0 || n.news {
 		n.news = false
 		n.deadline = now + 2*answerTime
@@ -97,7 +97,7 @@ func (n *node) look() {
 			n.news = true
 			n.next = n.s.now + retryPause
 		} else {
-			n.next = now + n.s.o.Lease/3
+			n.next = now + n.member.RenewAt(began) - began
 		}
 	}
 	if !n.gone {

@@ -68,6 +68,8 @@ and is in force until actions withdraw ends it: meanwhile the resource is not ar
 		}
 		return c.runSubmit(cmd.Context(), cfg, r)
 	}
+	localOnly(cmd, "a request is submitted at one node, which passes it on to the others",
+		"acapcrawl actions submit … --data DIR on the machine of a node")
 	return cmd
 }
 

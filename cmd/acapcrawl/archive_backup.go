@@ -36,6 +36,9 @@ you use it.`,
 		}
 		return c.runRestore(cmd.Context(), cfg, args, out.JSON())
 	}
+	localOnly(cmd, "it makes one data directory, on this machine",
+		"acapcrawl archive restore FILE --data DIR on the machine of the node, or acapcrawl archive recover --cluster … "+
+			"--node b --data DIR")
 	return cmd
 }
 
@@ -69,6 +72,8 @@ you then also need EARLIER and every backup that EARLIER needs.`,
 		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Since: *since, Force: *force,
 			JSON: out.JSON()})
 	}
+	localOnly(cmd, "a backup contains the keys of one data directory, which nodes do not send",
+		"acapcrawl archive backup FILE --data DIR on the machine of each node")
 	return cmd
 }
 

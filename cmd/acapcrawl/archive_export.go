@@ -23,6 +23,8 @@ type exportRequest struct {
 	Under []string // export only addresses that begin with one of these URLs; empty: all addresses
 	Force bool
 	JSON  bool
+	Plain bool     // another process of a cluster asks for records that are not compressed
+	call  nodeCall // for the nodes of a cluster
 }
 
 func (c *Command) archiveExport() *cobra.Command {
@@ -36,7 +38,11 @@ it. If FILE is -, write the records to standard output, without an index.
 A body that several captures share is written once; the other captures are revisit records. Redirects are
 written with their bodies. A metadata record for each capture contains the policy that decided, the lines, and
 the statements of the page. The keys of the index are those of pywb. Later take-downs cannot erase exported
-data.`,
+data.
+
+With --cluster, FILE contains the captures of all nodes that run, one node after the other, each with its body.
+A page that one node refuses to export is not exported from another one. What a node has not sent completely is
+left out; the command and the first record of FILE then name the node.`,
 		Example: `  acapcrawl archive export -o news.warc.gz --url https://example.com/news/
   acapcrawl archive export -o - | warcio index /dev/stdin`,
 		Args: noArgs,
@@ -51,30 +57,22 @@ data.`,
 	setting(flags, "preferences")
 	setting(flags, "for")
 	judge := judgingFlags(cmd, "refresh")
+	clusterFlags(cmd)
+	shard := shardOnly(flags)
+	plain := flags.Bool(plainFlag, false, "do not compress the records")
+	flags.MarkHidden(plainFlag)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r := exportRequest{File: *file, Force: *force, JSON: out.JSON()}
-		switch {
-		case r.File == "":
-			return misuse("--output archive.warc.gz", "%s needs the name of a file", cmd.CommandPath())
-		case strings.HasSuffix(r.File, ".cdxj"):
-			return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes "+
-				"next to FILE", r.File)
-		case r.File == "-" && r.JSON:
-			return misuse("--output FILE", "--output -: --json writes the counts to standard output")
-		}
-		for _, prefix := range *under {
-			u, err := webURL(prefix)
-			if err != nil {
-				return err
-			}
-			normal, err := address.Normal(u.String())
-			if err != nil {
-				return err
-			}
-			r.Under = append(r.Under, normal)
-		}
+		r := exportRequest{File: *file, Force: *force, JSON: out.JSON(), Plain: *plain}
 		var err error
+		if r.Under, err = exportedUnder(*under); err != nil {
+			return err
+		}
+		if !*shard { // the parts go to standard output
+			if err := r.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+		}
 		if r.judging, err = judge(); err != nil {
 			return err
 		}
@@ -82,9 +80,43 @@ data.`,
 		if err != nil {
 			return err
 		}
+		if *shard {
+			return c.exportParts(cmd.Context(), cfg, r)
+		}
+		r.call = callOf(cmd, nil)
 		return c.runExport(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+// check returns an error if the arguments do not say where to write.
+func (r exportRequest) check(verb string) error {
+	switch {
+	case r.File == "":
+		return misuse("--output archive.warc.gz", "%s needs the name of a file", verb)
+	case strings.HasSuffix(r.File, ".cdxj"):
+		return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes next to "+
+			"FILE", r.File)
+	case r.File == "-" && r.JSON:
+		return misuse("--output FILE", "--output -: --json writes the counts to standard output")
+	}
+	return nil
+}
+
+// exportedUnder returns the normal forms of the URLs with which exported addresses begin.
+func exportedUnder(prefixes []string) (under []string, err error) {
+	for _, prefix := range prefixes {
+		u, err := webURL(prefix)
+		if err != nil {
+			return nil, err
+		}
+		normal, err := address.Normal(u.String())
+		if err != nil {
+			return nil, err
+		}
+		under = append(under, normal)
+	}
+	return under, nil
 }
 
 func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportRequest) (err error) {
@@ -93,6 +125,9 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 		if err := site.CheckOutput(cfg.Data, each, r.Force); err != nil {
 			return faultOf(err)
 		}
+	}
+	if c.asksNodes(cfg) {
+		return c.exportNodes(ctx, cfg, r)
 	}
 	d, err := c.openHeld(ctx, cfg, r.Refresh)
 	if err != nil {

@@ -60,6 +60,8 @@ standard error, with the reason. Files may be imported again: existing captures 
 		}
 		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Assume: *assume, JSON: out.JSON()})
 	}
+	localOnly(cmd, "nodes read no files of other machines",
+		"acapcrawl archive import FILE --data DIR on the machine of a node")
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -74,10 +75,15 @@ func (c *Command) printStatus(s cluster.Status) error {
 	}
 	fmt.Fprintf(c.Stdout, "The cluster %s %s. Of %d partitions %d belong to running nodes, and %d are moving.\n", s.Cluster,
 		quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
-	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n\n", s.Queue, s.InProgress)
+	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n", s.Queue, s.InProgress)
+	if r := s.Replicas; r != nil && r.Fewest < r.Wanted {
+		fmt.Fprintf(c.Stdout, "Some streams are stored by %s only, and are lost with it. When three servers run, a node "+
+			"that crawls stores them on %d.\n", several(r.Fewest, "NATS server"), r.Wanted)
+	}
+	fmt.Fprintln(c.Stdout)
 	if len(s.Nodes) == 0 {
 		fmt.Fprintln(c.Stdout, "No node runs.")
-		return nil
+		return c.printOneNode(s)
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "node\tepoch\tpartitions\tlease until\tqueued\thosts\tvisits\tpages\tlag\tversion")
@@ -95,22 +101,54 @@ func (c *Command) printStatus(s cluster.Status) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	c.printCopies(s.Nodes)
+	return c.printOneNode(s)
+}
+
+// shownRanges is the maximum number of ranges of partitions that are printed for a node.
+const shownRanges = 12
+
+// printOneNode prints the partitions whose pages would be lost with the disk of a node.
+func (c *Command) printOneNode(s cluster.Status) error {
+	var b strings.Builder
+	for _, n := range s.OneNode {
+		name := n.Node
+		if !n.Running {
+			name += " (does not run)"
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", name, rangesInWords(n.Partitions))
+	}
+	switch {
+	case s.OneNode == nil:
+		fmt.Fprintln(c.Stdout, "\nWithout a quorum it is not known of which partitions pages are on one node only.")
+	case b.Len() > 0:
+		fmt.Fprintf(c.Stdout, "\nPages of these partitions are on one node only and would be lost with its disk:\n%sSet "+
+			"s3.bucket and cluster_key_file to keep copies.\n", b.String())
+	}
 	return nil
 }
 
-// printCopies says which pages would be lost with a machine.
-func (c *Command) printCopies(nodes []cluster.NodeStatus) {
-	var alone []string
-	for _, n := range nodes {
-		if n.Copies != cluster.CopiesObjectStore {
-			alone = append(alone, n.Node)
+// rangesInWords returns ranges of partitions as text: "0-340, 512".
+func rangesInWords(ranges [][2]int) string {
+	if ranges == nil {
+		return "it has not reported its partitions yet"
+	}
+	var list []string
+	left := 0
+	for i, r := range ranges {
+		switch {
+		case i >= shownRanges:
+			left += r[1] - r[0] + 1
+		case r[0] == r[1]:
+			list = append(list, strconv.Itoa(r[0]))
+		default:
+			list = append(list, fmt.Sprintf("%d-%d", r[0], r[1]))
 		}
 	}
-	if len(alone) > 0 {
-		fmt.Fprintf(c.Stdout, "\nThe pages of %s are on one node only and would be lost with its disk. Set s3.bucket and "+
-			"cluster_key_file to keep copies.\n", strings.Join(alone, ", "))
+	text := strings.Join(list, ", ")
+	if left > 0 {
+		text += fmt.Sprintf(", … and %d more (--json lists all)", left)
 	}
+	return text
 }
 
 func (c *Command) clusterDrainVerb() *cobra.Command {

@@ -46,6 +46,20 @@ func clusterFlags(cmd *cobra.Command) {
 	cmd.Flags().Lookup("cluster").Usage = "ask the nodes of the cluster at the NATS servers `URLS`"
 }
 
+// localOnly makes a verb refuse the flag --cluster. why continues the sentence that says so, and try is what the user
+// can do instead. It must be called when cmd.RunE is set.
+func localOnly(cmd *cobra.Command, why, try string) {
+	flags, run := cmd.Flags(), cmd.RunE
+	flags.String("cluster", "", "")
+	flags.MarkHidden("cluster")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if flags.Changed("cluster") {
+			return misuse(try, "%s does not work with --cluster: %s", cmd.CommandPath(), why)
+		}
+		return run(cmd, args)
+	}
+}
+
 // call is a verb that nodes run. A node uses its own settings, except for the flags.
 type nodeCall struct {
 	verb  string

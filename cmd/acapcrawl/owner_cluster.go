@@ -34,6 +34,7 @@ var clusterVerbs = map[string]string{
 	"archive verify":   "repair erased sample resume json",
 	"archive erasures": "json",
 	"archive compact":  "json",
+	"archive export":   "url plain shard " + judgingNames,
 	"actions ls":       "origin action state url since standing after limit json",
 	"actions show":     "receipt json",
 	actionsRunName:     "origin no-refresh json",

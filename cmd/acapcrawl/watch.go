@@ -55,6 +55,8 @@ command prints a line for everything that it did.`,
 		}
 		return c.runWatch(cmd.Context(), cfg, watchRequest{JSON: out.JSON(), Flags: given(cmd)})
 	}
+	localOnly(cmd, "nodes that crawl execute the requests of publishers by themselves",
+		"acapcrawl actions run --cluster …, to do so at once")
 	return cmd
 }
 

@@ -22,7 +22,13 @@ type Cluster struct {
 // Start starts a cluster of n servers in this process. Kill shuts them down in an orderly way.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
-	return newCluster(t, n, startLocal)
+	return newCluster(t, n, n, startLocal)
+}
+
+// StartSome starts the first servers of a cluster of n in this process. The others have never run; Restart starts them.
+func StartSome(t testing.TB, n, first int) *Cluster {
+	t.Helper()
+	return newCluster(t, n, first, startLocal)
 }
 
 // StartProcesses starts a cluster of n servers, each in a process of its own. The process runs the
@@ -30,10 +36,10 @@ func Start(t testing.TB, n int) *Cluster {
 // test process is killed.
 func StartProcesses(t testing.TB, n int) *Cluster {
 	t.Helper()
-	return newCluster(t, n, startProcess)
+	return newCluster(t, n, n, startProcess)
 }
 
-func newCluster(t testing.TB, n int, start func(place) (node, error)) *Cluster {
+func newCluster(t testing.TB, n, first int, start func(place) (node, error)) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, start: start, nodes: make([]node, n), quiet: make([]bool, n)}
 	c.place = place{Host: reserve(t), Size: n, StoreDir: t.TempDir()}
@@ -44,8 +50,8 @@ func newCluster(t testing.TB, n int, start func(place) (node, error)) *Cluster {
 	})
 	// A server waits for no other, but all start at the same time, so that the first election succeeds.
 	var wg sync.WaitGroup
-	errs := make([]error, n)
-	for i := range n {
+	errs := make([]error, first)
+	for i := range first {
 		wg.Go(func() { errs[i] = c.run(i) })
 	}
 	wg.Wait()

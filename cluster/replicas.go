@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// replicas is how many servers store each stream, if the servers are a cluster of at least so many.
+const replicas = 3
+
+// replicasEvery is how often a node looks whether the streams can have more replicas.
+const replicasEvery = 10 * time.Second
+
+// streams are the names of all streams of a cluster. Without copies of pages there is no stream of keys.
+func streams() []string {
+	return []string{"KV_" + nodesBucket, "KV_" + stateBucket, "KV_" + doneBucket, ordersStream, journalStream, linksStream,
+		keysStream}
+}
+
+// createStream creates a stream with three replicas, or with one if the servers know fewer than three of them. If there
+// are more later, a node raises the number, see keepReplicas.
+func (l *link) createStream(ctx context.Context, c jetstream.StreamConfig) error {
+	c.Storage = jetstream.FileStorage
+	for _, c.Replicas = range []int{replicas, 1} {
+		_, err := l.js.CreateStream(ctx, c)
+		if !tooFew(err) {
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+				return nil // another node made it at the same time
+			}
+			return err
+		}
+	}
+	return fmt.Errorf("the stream %s cannot be made", c.Name)
+}
+
+// tooFew reports whether err means that there are fewer servers than wanted replicas.
+func tooFew(err error) bool {
+	code := errorCode(err)
+	return code == tooFewPeers || code == notClustered
+}
+
+// Error codes of NATS servers that do not have the wanted number of replicas.
+const (
+	tooFewPeers  = 10005
+	notClustered = 10074
+)
+
+// eachStream calls fn for the configuration of each stream of the cluster. clustered reports whether its servers are a
+// cluster.
+func (l *link) eachStream(ctx context.Context, fn func(c jetstream.StreamConfig, clustered bool) error) error {
+	for _, name := range streams() {
+		s, err := l.js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) && name == keysStream {
+			continue
+		} else if err != nil {
+			return unreachable(err)
+		}
+		is := s.CachedInfo()
+		if err := fn(is.Config, is.Cluster != nil && is.Cluster.Name != ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replicas returns how many replicas the streams have, and should have.
+func (l *link) replicas(ctx context.Context) (*Replicas, error) {
+	r := &Replicas{replicas, 1}
+	err := l.eachStream(ctx, func(c jetstream.StreamConfig, clustered bool) error {
+		r.Fewest = min(r.Fewest, c.Replicas)
+		if clustered {
+			r.Wanted = replicas
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// keepReplicas raises the number of replicas of the streams until ctx ends or all have enough. Of the nodes that crawl,
+// only the first one does so. A stream has too few if one of three servers was not known when it was made.
+func (n *Node) keepReplicas(ctx context.Context) {
+	for wait(ctx, replicasEvery) == nil {
+		if !n.isFirst() {
+			continue
+		}
+		done, err := n.link.raiseReplicas(ctx)
+		if err != nil && ctx.Err() == nil {
+			n.log.Debug("the streams cannot get more replicas now; this is tried again", "error", err)
+		}
+		if done && err == nil {
+			return
+		}
+	}
+}
+
+// isFirst reports whether this node is the first by name of those that crawl.
+func (n *Node) isFirst() bool {
+	for _, e := range n.link.nodes.list() {
+		if v, err := readLease(e); err == nil && !v.Fenced && !v.Reader && cmp.Less(v.Node, n.name) {
+			return false
+		}
+	}
+	return true
+}
+
+// raiseReplicas gives each stream as many replicas as it should have. done reports whether there is nothing left to do.
+func (l *link) raiseReplicas(ctx context.Context) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*answerTime)
+	defer cancel()
+	done = true
+	err = l.eachStream(ctx, func(c jetstream.StreamConfig, clustered bool) error {
+		if !clustered || c.Replicas >= replicas {
+			return nil
+		}
+		c.Replicas = replicas
+		_, err := l.js.UpdateStream(ctx, c)
+		if tooFew(err) {
+			done, err = false, nil
+		}
+		return unreachable(err)
+	})
+	return done, err
+}
