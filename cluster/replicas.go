@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +103,7 @@ func (n *Node) keepReplicas(ctx context.Context) {
 // isFirst reports whether this node is the first by name of those that crawl.
 func (n *Node) isFirst() bool {
 	for _, e := range n.link.nodes.list() {
-		if v, err := readLease(e); err == nil && !v.Fenced && !v.Reader && cmp.Less(v.Node, n.name) {
+		if v, err := readLease(e); err == nil && !v.Fenced && !v.Reader && v.Node < n.name {
 			return false
 		}
 	}
