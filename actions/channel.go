@@ -20,7 +20,13 @@ type Call struct {
 	Action string `json:"action,omitempty"`
 	URL    string `json:"url,omitempty"`
 	ID     uint64 `json:"id,omitempty"`
-	Filter Filter `json:"filter,omitzero"` // used by DoList; Origins are replaced by the origins of the credential
+	Filter Filter `json:"filter,omitzero"` // used by DoList; a publisher sees only its own origins
+	// with AsOrigins: the origins whose requests may be read
+	Origins []string `json:"origins,omitempty"`
+
+	// For a caller of several machines, which sends the call to their ledgers without these fields:
+	Node string    `json:"-"` // the machine in whose ledger the request has ID; "": the only machine
+	At   Positions `json:"-"` // DoList: instead of Filter.After or Filter.Before; nil: the beginning of the list
 }
 
 // Caller says whose rights a call has. The sender of a Call has to make sure that it is true.
@@ -31,6 +37,8 @@ const (
 	AsCredential Caller = ""         // the credential whose token is in the call
 	AsOperator   Caller = "operator" // may do everything
 	AsAnyone     Caller = "anyone"   // may read what robots.txt makes public
+	// may read all requests of Call.Origins, because the ledger of another machine has accepted a credential for them
+	AsOrigins Caller = "origins"
 )
 
 // The values of Call.Do.
@@ -43,6 +51,8 @@ const (
 	DoReceipt  = "receipt"
 	DoStatus   = "status"
 	DoIdentify = "identify" // returns the credential of the call
+	// returns the credential of the call. A token that is unknown here is not noted: another ledger may know it
+	DoFind = "find"
 )
 
 // Answer is the channel's answer to a Call.
@@ -62,6 +72,21 @@ type Answer struct {
 	Credential *Credential `json:"credential,omitempty"`
 
 	Err error `json:"-"` // cause of Unavailable; only for the operator
+
+	// If several machines were called:
+	NextAt Positions `json:"-"` // Call.At of the next page; nil: no more pages
+	Shards *Shards   `json:"-"` // how many machines have answered; nil: one machine crawls alone
+}
+
+// Shards counts the machines that have answered.
+type Shards struct{ Answered, Total int }
+
+// Missing returns the number of machines that have not answered.
+func (s *Shards) Missing() int {
+	if s == nil {
+		return 0
+	}
+	return s.Total - s.Answered
 }
 
 // Holding describes the archived versions of a URL that a take-down would erase.
@@ -69,6 +94,15 @@ type Holding struct {
 	Versions int       `json:"versions"`
 	First    time.Time `json:"first,omitzero"` // when the oldest version was fetched
 	Last     time.Time `json:"last,omitzero"`
+}
+
+// Add adds the versions that are archived elsewhere.
+func (h *Holding) Add(o Holding) {
+	h.Versions += o.Versions
+	setOldest(&h.First, o.First)
+	if o.Last.After(h.Last) {
+		h.Last = o.Last
+	}
 }
 
 // Status describes the open requests of the ledger, for the operator and for monitoring.
@@ -96,9 +130,17 @@ func (l *Ledger) Answer(c Call) Answer {
 }
 
 func (l *Ledger) answer(c Call) (a Answer, err error) {
-	if c.Do == DoStatus {
+	switch {
+	case c.Do == DoStatus:
 		s, err := l.Status()
 		return Answer{Status: &s}, err
+	case c.Do == DoFind:
+		by, err := l.Authenticate(c.Token)
+		return Answer{Credential: &by}, err
+	case c.Node != "":
+		return a, unknown(c.ID)
+	case c.At != nil:
+		return a, reject(Malformed, "the list continues after a number")
 	}
 	who, err := l.rightsOf(c)
 	if err != nil {
@@ -127,9 +169,13 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 
 // rights say what a caller may see and change.
 type rights struct {
-	by       *Credential // nil: not a publisher
+	by       *Credential // nil: not a publisher of this ledger
+	origins  []string    // those of which a publisher sees all requests
 	operator bool
 }
+
+// all reports whether the caller sees everything of the requests that it may see.
+func (who rights) all() bool { return who.operator || len(who.origins) > 0 }
 
 // rightsOf returns the rights of the caller of c.
 func (l *Ledger) rightsOf(c Call) (who rights, err error) {
@@ -138,10 +184,15 @@ func (l *Ledger) rightsOf(c Call) (who rights, err error) {
 		return rights{operator: true}, nil
 	case AsAnyone:
 		return rights{}, nil
+	case AsOrigins:
+		if len(c.Origins) == 0 {
+			return who, reject(Malformed, "the call names no origins")
+		}
+		return rights{origins: c.Origins}, nil
 	case AsCredential:
 		err = l.noteRejection(nil, func(*rejected) error {
 			by, err := l.Authenticate(c.Token)
-			who.by = &by
+			who.by, who.origins = &by, by.Origins
 			return err
 		})
 		return who, err
@@ -151,15 +202,15 @@ func (l *Ledger) rightsOf(c Call) (who rights, err error) {
 
 // sees reports whether a caller with these rights may see r.
 func (who rights) sees(r *Request) bool {
-	if who.by != nil {
-		return slices.Contains(who.by.Origins, r.Origin)
+	if len(who.origins) > 0 {
+		return slices.Contains(who.origins, r.Origin)
 	}
 	return who.operator || r.From.File != ""
 }
 
 // show returns r as a caller with these rights may see it.
 func (who rights) show(r Request) Request {
-	if who.by != nil || who.operator {
+	if who.all() {
 		return r
 	}
 	return r.public()
@@ -205,7 +256,7 @@ func (l *Ledger) answerAbout(c Call, who rights, a *Answer) error {
 		r = who.show(r)
 		a.Request = &r
 		return nil
-	case who.by == nil && !who.operator:
+	case !who.all():
 		return reject(NotFound, "the receipt of request %d is only for its publisher", c.ID)
 	}
 	if a.Receipt, known, err = l.Receipt(c.ID); err == nil && !known {
@@ -220,11 +271,16 @@ const maxPage = 1000
 // page lists the requests that the caller may see. next is the value of After, or with
 // Filter.Newest of Before, for the next page, or 0.
 func (l *Ledger) page(f Filter, who rights) (list []Request, next uint64, err error) {
-	f.Origins = nil
-	if who.by != nil {
-		f.Origins = who.by.Origins
+	f.inFile = !who.all()
+	if len(who.origins) > 0 {
+		wanted := f.Origins
+		f.Origins = slices.DeleteFunc(slices.Clone(who.origins), func(o string) bool {
+			return len(wanted) > 0 && !slices.Contains(wanted, o)
+		})
+		if len(f.Origins) == 0 {
+			return nil, 0, nil
+		}
 	}
-	f.inFile = who.by == nil && !who.operator
 	if f.Limit <= 0 || f.Limit > maxPage {
 		f.Limit = maxPage
 	}
@@ -252,26 +308,36 @@ func (l *Ledger) Status() (s Status, err error) {
 			if !ok {
 				return fmt.Errorf("%w: the summary of the open request %x cannot be read", ErrDamaged, id)
 			}
-			s.add(o)
+			s.count(o)
 			return nil
 		})
 	})
 	return s, err
 }
 
-func (s *Status) add(o brief) {
-	oldest := func(is *time.Time) {
-		if is.IsZero() || o.since.Before(*is) {
-			*is = o.since
-		}
+// Add adds the open requests of another ledger.
+func (s *Status) Add(o Status) {
+	s.Open, s.Due, s.Waiting, s.Failed = s.Open+o.Open, s.Due+o.Due, s.Waiting+o.Waiting, s.Failed+o.Failed
+	setOldest(&s.TakeDown, o.TakeDown)
+	setOldest(&s.Erased, o.Erased)
+}
+
+// setOldest sets a time to another one that is before it. The zero time is no time.
+func setOldest(is *time.Time, other time.Time) {
+	if is.IsZero() || !other.IsZero() && other.Before(*is) {
+		*is = other
 	}
+}
+
+// count counts an open request.
+func (s *Status) count(o brief) {
 	s.Open++
 	switch o.is {
 	case isWaiting:
 		s.Waiting++
 		return
 	case isErased:
-		oldest(&s.Erased)
+		setOldest(&s.Erased, o.since)
 		return
 	case isElsewhere:
 		return
@@ -280,7 +346,7 @@ func (s *Status) add(o brief) {
 	}
 	s.Due++
 	if o.is == isTakeDown || o.is == isFailedTakeDown {
-		oldest(&s.TakeDown)
+		setOldest(&s.TakeDown, o.since)
 	}
 }
 

@@ -2,6 +2,8 @@ package view
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -43,6 +45,14 @@ const ReasonHeader = "Acapcrawl-Reason"
 
 // ReasonDown means that a take-down is in force.
 const ReasonDown = "taken-down"
+
+// ShardsHeader says in an answer how many machines of a cluster have answered, of how many: "2/3".
+const ShardsHeader = "Acapcrawl-Shards"
+
+// SetShards sets the header of an answer that says how many machines have answered, of how many.
+func SetShards(h http.Header, answered, total int) {
+	h.Set(ShardsHeader, fmt.Sprintf("%d/%d", answered, total))
+}
 
 type visitorKey struct{}
 

@@ -51,6 +51,7 @@ type nodeCall struct {
 	verb  string
 	flags []string // in the form --name=value
 	args  []string
+	input []byte // standard input
 }
 
 // callOf returns the verb cmd as a call to nodes, with the flags that the user gave. It leaves out the flags that
@@ -183,7 +184,7 @@ func (n *nodes) ask(ctx context.Context, call nodeCall, p timing) ([]*nodeAnswer
 // begin lets one node begin to run a verb. It does not wait for it.
 func (n *nodes) begin(ctx context.Context, node string, call nodeCall, p timing) *nodeAnswer {
 	a := &nodeAnswer{node: node, timing: p, most: mostAnswer, within: p.first, until: time.Now().Add(p.first),
-		dialed: make(chan struct{})}
+		dialed: make(chan struct{}), input: call.input}
 	ctx, a.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(a.dialed)

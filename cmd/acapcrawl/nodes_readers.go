@@ -24,9 +24,6 @@ const (
 	maxHeader  = 64 << 10         // bytes of the header of an answer
 )
 
-// shardsHeader says in an answer how many nodes have answered, of how many: "2/3".
-const shardsHeader = "Acapcrawl-Shards"
-
 // nodeReaders answers readers from all nodes of a cluster. Requests about one page, or one site, are passed on to all
 // nodes, and one answer is chosen. All other requests are answered here, from what the nodes have found.
 type nodeReaders struct {
@@ -275,7 +272,7 @@ func (a *peerAnswer) write(w http.ResponseWriter, r *http.Request, in shards) er
 		w.Header()[name] = values
 	}
 	w.Header().Del(view.ReasonHeader)
-	w.Header().Set(shardsHeader, fmt.Sprintf("%d/%d", in.Answered, in.Total))
+	view.SetShards(w.Header(), in.Answered, in.Total)
 	w.WriteHeader(a.StatusCode)
 	if _, err := io.Copy(w, a.Body); err != nil && r.Context().Err() == nil {
 		panic(http.ErrAbortHandler) // the client must not take the beginning for the whole
@@ -307,7 +304,7 @@ func (w *shardsWriter) note(in shards) {
 func (w *shardsWriter) WriteHeader(status int) {
 	w.mu.Lock()
 	if w.seen != nil {
-		w.Header().Set(shardsHeader, fmt.Sprintf("%d/%d", w.seen.Answered, w.seen.Total))
+		view.SetShards(w.Header(), w.seen.Answered, w.seen.Total)
 	}
 	w.mu.Unlock()
 	w.ResponseWriter.WriteHeader(status)

@@ -36,7 +36,9 @@ var clusterVerbs = map[string]string{
 	"archive compact":  "json",
 	"actions ls":       "origin action state url since standing after limit json",
 	"actions show":     "receipt json",
+	"actions verify":   "json",
 	actionsRunName:     "origin no-refresh json",
+	answerName:         "",
 }
 
 // serveCluster runs the verbs of guests that connect to l from other machines, until close is called. The servers of
@@ -56,7 +58,7 @@ func (h *host) remote(req request) verbRunner {
 	if req.Release {
 		return nil
 	}
-	return func(ctx context.Context, s *site.Site, w *wire, _ io.Reader) (status int) {
+	return func(ctx context.Context, s *site.Site, w *wire, in io.Reader) (status int) {
 		if err := checkClusterVerb(req.Args); err != nil {
 			return report(w.stderr(), err)
 		}
@@ -64,7 +66,7 @@ func (h *host) remote(req request) verbRunner {
 		if h.own.file != "" {
 			args = append([]string{"--config=" + h.own.file}, args...)
 		}
-		guest := Command{Stdin: strings.NewReader(""), Stdout: w.stdout(), Stderr: newProgress(w.stderr()),
+		guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: newProgress(w.stderr()),
 			Bold: req.Bold, Env: h.own.env, Resolver: h.own.resolver, owner: s}
 		return guest.Main(ctx, args)
 	}

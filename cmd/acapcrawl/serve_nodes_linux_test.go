@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // serveNodes runs serve --cluster, with further arguments, until the test or stop ends it. It returns the address.
@@ -98,7 +99,7 @@ func TestServeNodes(t *testing.T) {
 	at, _ := f.serveNodes()
 	home, shy := "http://"+f.hosts[2]+"/", "http://"+f.hosts[2]+"/shy.html"
 	status, header, text := f.get(at + "/search?q=gull")
-	if status != http.StatusOK || header.Get(shardsHeader) != "2/2" {
+	if status != http.StatusOK || header.Get(view.ShardsHeader) != "2/2" {
 		t.Errorf("%d %v", status, header)
 	}
 	for _, host := range f.hosts {
@@ -126,7 +127,9 @@ func TestServeNodes(t *testing.T) {
 		{"/api/v1/search?q=gull&limit=3", http.StatusOK, `"url"`},
 		{"/api/v1/sites", http.StatusOK, f.hosts[1]},
 		{"/api/v1/archive/ls", http.StatusNotImplemented, "archive ls --cluster"},
-		{"/api/v1/requests", http.StatusNotFound, ""},
+		{"/api/v1/requests", http.StatusOK, "[]"},
+		{"/requests", http.StatusOK, "How to ask"},
+		{"/login", http.StatusOK, "Password"},
 		{"/cdx?url=" + url.QueryEscape(home), http.StatusOK, home},
 		{"/feed.atom?q=gull", http.StatusOK, "<entry>"},
 		{"/robots.txt", http.StatusOK, "Disallow"},
