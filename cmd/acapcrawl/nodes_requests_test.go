@@ -112,3 +112,21 @@ func TestMergeLines(t *testing.T) {
 		t.Error(names, next)
 	}
 }
+
+// Nobody gets the rights of the operator on a node whom the server has not recognised as the operator.
+func TestNodesRights(t *testing.T) {
+	l := &nodeLedgers{} // it has no nodes: these calls must not reach any
+	for _, c := range []struct {
+		actions.Call
+		code string
+	}{
+		{actions.Call{Do: actions.DoPreview, As: actions.AsAnyone, Action: acap.TakeDown, URL: "http://a.example/"},
+			actions.BadCredential},
+		{actions.Call{Do: actions.DoList, As: actions.AsOrigins, Origins: []string{"http://a.example"}}, actions.Malformed},
+		{actions.Call{Do: actions.DoSubmit, As: "root"}, actions.Malformed},
+	} {
+		if a, err := l.Answer(t.Context(), c.Call); err != nil || a.Code != c.code {
+			t.Errorf("%+v: %+v, %v", c, a, err)
+		}
+	}
+}

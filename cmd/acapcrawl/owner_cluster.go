@@ -39,6 +39,7 @@ var clusterVerbs = map[string]string{
 	"actions verify":   "json",
 	actionsRunName:     "origin no-refresh json",
 	answerName:         "",
+	listName:           "",
 }
 
 // serveCluster runs the verbs of guests that connect to l from other machines, until close is called. The servers of

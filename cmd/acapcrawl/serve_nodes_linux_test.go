@@ -92,6 +92,28 @@ func (f *running) get(address string) (status int, header http.Header, body stri
 	return r.StatusCode, r.Header, string(text)
 }
 
+// listedURLs reads all pages of a list of versions, which begins at an address. It returns how often each page is listed.
+func (f *running) listedURLs(address string) map[string]int {
+	f.t.Helper()
+	urls := map[string]int{}
+	base := address[:strings.Index(address, "/api/")]
+	for address != "" {
+		status, h, text := f.get(address)
+		var list []struct{ URL string }
+		if err := json.Unmarshal([]byte(text), &list); err != nil || status != http.StatusOK {
+			f.t.Fatalf("%s: %d %s", address, status, text)
+		}
+		for _, one := range list {
+			urls[one.URL]++
+		}
+		address = ""
+		if link := regexp.MustCompile(`^<([^>]+)>; rel="next"$`).FindStringSubmatch(h.Get("Link")); link != nil {
+			address = base + link[1]
+		}
+	}
+	return urls
+}
+
 // serve --cluster answers readers from all nodes.
 func TestServeNodes(t *testing.T) {
 	t.Parallel()
@@ -126,7 +148,7 @@ func TestServeNodes(t *testing.T) {
 		{"/api/v1/explain?url=" + url.QueryEscape(home), http.StatusOK, `"decisions"`},
 		{"/api/v1/search?q=gull&limit=3", http.StatusOK, `"url"`},
 		{"/api/v1/sites", http.StatusOK, f.hosts[1]},
-		{"/api/v1/archive/ls", http.StatusNotImplemented, "archive ls --cluster"},
+		{"/api/v1/archive/ls", http.StatusOK, home},
 		{"/api/v1/requests", http.StatusOK, "[]"},
 		{"/requests", http.StatusOK, "How to ask"},
 		{"/login", http.StatusOK, "Password"},
@@ -140,6 +162,18 @@ func TestServeNodes(t *testing.T) {
 		}
 		if strings.Contains(text, "A tern") {
 			t.Errorf("%s shows a page that may not be shown", c.path)
+		}
+	}
+	if urls := f.listedURLs(at + "/api/v1/archive/ls?limit=2"); len(urls) != runningHosts {
+		t.Errorf("%v", urls)
+	}
+	for _, node := range []string{"a", "b"} {
+		page := f.pagesOn(node)[0]
+		for _, path := range []string{"/cdx?output=text&url=", "/feed.atom?url="} {
+			if status, h, text := f.get(at + path + url.QueryEscape(page)); status != http.StatusOK ||
+				h.Get(view.ShardsHeader) != "2/2" || !strings.Contains(text, page) {
+				t.Errorf("%s of a page of node %s: %d %v %s", path, node, status, h, text)
+			}
 		}
 	}
 	var list []map[string]any
