@@ -203,11 +203,15 @@ func (l *nodeLedgers) callAbout(ctx context.Context, c actions.Call) (is actions
 			name), nil
 	}
 	list, err := l.running(ctx, "")
-	switch {
-	case err != nil:
+	if err != nil {
 		return is, err
-	case !slices.Contains(list, c.Node):
-		return refuse(actions.NotFound, "there is no request %s on the machines that run", name), nil
+	}
+	if !slices.Contains(list, c.Node) {
+		stopped, err := l.nodes.caller.Stopped(ctx)
+		if slices.Contains(stopped, c.Node) {
+			return refuse(actions.Unavailable, "the machine %s, to which request %s belongs, does not run", c.Node, name), nil
+		}
+		return refuse(actions.NotFound, "there is no request %s", name), err
 	}
 	patience := soonInAll
 	if c.Do == actions.DoWithdraw {
@@ -254,9 +258,21 @@ func (l *nodeLedgers) find(ctx context.Context, token string) (node string, by *
 		return "", nil, unanswered(fmt.Errorf("node %s does not answer, and no other accepts the credential",
 			strings.Join(missing, ", "))), nil
 	}
-	// one node notes that a token was wrong
-	is, _, err = l.call(ctx, list[0], actions.Call{Do: actions.DoIdentify, Token: token}, soonInAll)
+	is, err = l.refuseToken(ctx, list[0], token)
 	return "", nil, is, err
+}
+
+// refuseToken lets one node note that a token was wrong. The answer names nodes that might accept it but do not run.
+func (l *nodeLedgers) refuseToken(ctx context.Context, node, token string) (is actions.Answer, err error) {
+	is, _, err = l.call(ctx, node, actions.Call{Do: actions.DoIdentify, Token: token}, soonInAll)
+	if err != nil {
+		return unanswered(err), nil
+	}
+	stopped, err := l.nodes.caller.Stopped(ctx)
+	if is.Code == actions.BadCredential && len(stopped) > 0 {
+		is.Why += "; machines that do not run may know it: " + strings.Join(stopped, ", ")
+	}
+	return is, err
 }
 
 // answerPublisher answers a call with the credential of a publisher. Only the node that accepts the credential changes

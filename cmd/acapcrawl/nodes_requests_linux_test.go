@@ -221,12 +221,13 @@ func testNodesOperator(t *testing.T, f *running, s *serving, token, page string)
 	}
 }
 
-// With serve.readers: login, the archive is read after a login, or with a token that one of the nodes accepts.
+// With serve.readers: login, the archive is read after a login, or with a token that one of the nodes accepts. Health
+// is that of all nodes.
 func TestNodesLogin(t *testing.T) {
 	t.Parallel()
 	f := newRunning(t, "a")
 	token := f.credential("a")
-	s := f.guardedNodes("  readers: login\n")
+	s := f.guardedNodes("  readers: login\n  admin_listen: 127.0.0.1:0\n")
 	path := "/raw/20991231000000/" + f.pagesOn("a")[0]
 	for _, c := range []struct {
 		token  string
@@ -240,6 +241,63 @@ func TestNodesLogin(t *testing.T) {
 	operator.login(t, "operator", operatorPassword)
 	if status := operator.read(t, path, io.Discard); status != 200 {
 		t.Errorf("the operator: %d", status)
+	}
+	for path, has := range map[string]string{"/healthz": `"due":0`, "/readyz": "ready", "/metrics": "acapcrawl_"} {
+		if status, _, text := f.get(f.admin + path); status != 200 || !strings.Contains(text, has) {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	f.nodes["a"].Process.Signal(os.Interrupt)
+	f.nodes["a"].Wait()
+	f.await("the node has left", func() bool {
+		status, _, text := f.get(f.admin + "/readyz")
+		return status == 503 && strings.Contains(text, "No node of the cluster runs")
+	})
+	if status, _, text := s.api(t, "GET", path, token, "", ""); status != 503 {
+		t.Errorf("without a node: %d %s", status, text)
+	}
+}
+
+// Requests and credentials of a node that does not run: the answers name it.
+func TestNodeStopsWithRequests(t *testing.T) {
+	t.Parallel()
+	f := newRunning(t, "a", "b")
+	token, page := f.credential("b"), f.pagesOn("a")[0]
+	s := f.guardedNodes("")
+	status, h, text := s.api(t, "POST", "/api/v1/requests", token, "k1", takeDownOf(page))
+	if status != 201 {
+		t.Fatalf("%d %s", status, text)
+	}
+	at := h.Get("Location")
+	operator := s.person(t)
+	operator.login(t, "operator", operatorPassword)
+	var copied string
+	f.await("the other node has the request", func() bool {
+		for _, item := range f.object("actions", "ls")["requests"].([]any) {
+			if r := item.(map[string]any); r["node"] == "a" && r["url"] == page {
+				copied = fmt.Sprintf("/requests/a:%v", r["id"])
+			}
+		}
+		return copied != ""
+	})
+	f.nodes["b"].Process.Signal(os.Interrupt)
+	f.nodes["b"].Wait()
+	f.await("the node has left", func() bool {
+		_, h, _ := s.api(t, "GET", "/api/v1/requests", "", "", "")
+		return h.Get(view.ShardsHeader) == "1/1"
+	})
+	if status, _, text := s.api(t, "GET", at, token, "", ""); status != 401 || !strings.Contains(text, "do not run") ||
+		!strings.Contains(text, ": b.") {
+		t.Errorf("with the credential of the node: %d %s", status, text)
+	}
+	if status := operator.read(t, strings.TrimPrefix(at, "/api/v1"), io.Discard); status != 503 {
+		t.Errorf("the request of the node: %d", status)
+	}
+	if text := operator.text(t, copied); !strings.Contains(text, page) {
+		t.Error(text)
+	}
+	if text := operator.text(t, "/requests"); strings.Count(text, ">"+page+"<") != 1 || !strings.Contains(text, `"`+copied+`"`) {
+		t.Error(text)
 	}
 }
 

@@ -37,6 +37,9 @@ func (f *running) serveNodes(args ...string) (at string, stop func()) {
 		if err != nil {
 			f.t.Fatalf("serve ended with status %d", <-ended)
 		}
+		if _, rest, found := strings.Cut(line, "Health and metrics are at "); found {
+			f.admin, _, _ = strings.Cut(rest, "/healthz")
+		}
 		if found := regexp.MustCompile(`Answering at (http://[^;]+);`).FindStringSubmatch(line); found != nil {
 			at = found[1]
 		}
@@ -202,6 +205,7 @@ func TestNodeServes(t *testing.T) {
 func TestServeDrained(t *testing.T) {
 	t.Parallel()
 	f := newRunning(t, "a", "b")
+	token, onA := f.credential("b"), f.pagesOn("a")[0]
 	before := f.object("archive", "ls")
 	if got := f.run("cluster", "drain", "b"); got.status != statusDone {
 		t.Fatal(got)
@@ -248,6 +252,14 @@ func TestServeDrained(t *testing.T) {
 	f.nodes["b"].Wait()
 	f.await("the directory is served again", func() bool {
 		return len(f.object("archive", "ls")["captures"].([]any)) == len(before["captures"].([]any))
+	})
+	s := &serving{at: at, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	if status, _, text := s.api(t, "POST", "/api/v1/requests", token, "k", takeDownOf(onA)); status != http.StatusCreated ||
+		!strings.Contains(text, `"node":"b"`) {
+		t.Errorf("a publisher of the drained node: %d %s", status, text)
+	}
+	f.await("the other node has erased the page", func() bool {
+		return !strings.Contains(f.run("archive", "ls", "--json").stdout, `"`+onA+`"`)
 	})
 	stop()
 	f.await("the reader has left", func() bool { return len(f.object("cluster", "status")["nodes"].([]any)) == 1 })
