@@ -1,14 +1,9 @@
 package actions
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
-
-	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // Call is one call of the channel.
@@ -24,9 +19,9 @@ type Call struct {
 	// with AsOrigins: the origins whose requests may be read
 	Origins []string `json:"origins,omitempty"`
 
-	// For a caller of several machines, which sends the call to their ledgers without these fields:
-	Node string    `json:"-"` // the machine in whose ledger the request has ID; "": the only machine
-	At   Positions `json:"-"` // DoList: instead of Filter.After or Filter.Before; nil: the beginning of the list
+	// For callers of several machines. They send the call to the ledgers without these fields, and a ledger refuses them.
+	Node string    `json:"node,omitempty"` // the machine in whose ledger the request has ID; "": the only machine
+	At   Positions `json:"at,omitempty"`   // DoList: instead of Filter.After or Filter.Before; nil: the whole list
 }
 
 // Caller says whose rights a call has. The sender of a Call has to make sure that it is true.
@@ -87,33 +82,6 @@ func (s *Shards) Missing() int {
 		return 0
 	}
 	return s.Total - s.Answered
-}
-
-// Holding describes the archived versions of a URL that a take-down would erase.
-type Holding struct {
-	Versions int       `json:"versions"`
-	First    time.Time `json:"first,omitzero"` // when the oldest version was fetched
-	Last     time.Time `json:"last,omitzero"`
-}
-
-// Add adds the versions that are archived elsewhere.
-func (h *Holding) Add(o Holding) {
-	h.Versions += o.Versions
-	setOldest(&h.First, o.First)
-	if o.Last.After(h.Last) {
-		h.Last = o.Last
-	}
-}
-
-// Status describes the open requests of the ledger, for the operator and for monitoring.
-type Status struct {
-	Open     int       `json:"open"`               // number of requests that are not finished
-	Due      int       `json:"due"`                // number of open requests that wait for execution
-	Waiting  int       `json:"waiting"`            // number of open requests that wait for confirmation
-	Failed   int       `json:"failed"`             // number of open requests that failed in the last attempt
-	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest unexecuted take-down became due
-	// when the oldest executed take-down that may still have left traces in the files was executed
-	Erased time.Time `json:"erased,omitzero"`
 }
 
 // Answer executes c with the rights of the credential whose token is in c, or of c.As. Every
@@ -298,105 +266,4 @@ func (l *Ledger) page(f Filter, who rights) (list []Request, next uint64, err er
 		return nil
 	})
 	return list, next, err
-}
-
-// Status returns the numbers of open requests.
-func (l *Ledger) Status() (s Status, err error) {
-	err = l.view(func(t *txn) error {
-		return t.tx.Bucket(bOpen).ForEach(func(id, kept []byte) error {
-			o, ok := readBrief(kept)
-			if !ok {
-				return fmt.Errorf("%w: the summary of the open request %x cannot be read", ErrDamaged, id)
-			}
-			s.count(o)
-			return nil
-		})
-	})
-	return s, err
-}
-
-// Add adds the open requests of another ledger.
-func (s *Status) Add(o Status) {
-	s.Open, s.Due, s.Waiting, s.Failed = s.Open+o.Open, s.Due+o.Due, s.Waiting+o.Waiting, s.Failed+o.Failed
-	setOldest(&s.TakeDown, o.TakeDown)
-	setOldest(&s.Erased, o.Erased)
-}
-
-// setOldest sets a time to another one that is before it. The zero time is no time.
-func setOldest(is *time.Time, other time.Time) {
-	if is.IsZero() || !other.IsZero() && other.Before(*is) {
-		*is = other
-	}
-}
-
-// count counts an open request.
-func (s *Status) count(o brief) {
-	s.Open++
-	switch o.is {
-	case isWaiting:
-		s.Waiting++
-		return
-	case isErased:
-		setOldest(&s.Erased, o.since)
-		return
-	case isElsewhere:
-		return
-	case isFailedTakeDown, isFailedReCrawl:
-		s.Failed++
-	}
-	s.Due++
-	if o.is == isTakeDown || o.is == isFailedTakeDown {
-		setOldest(&s.TakeDown, o.since)
-	}
-}
-
-// brief is the summary of an open request, stored in the bucket bOpen. Counting open requests needs
-// only the summaries.
-type brief struct {
-	is    byte
-	since time.Time
-}
-
-const (
-	isWaiting = 'w' // waits for confirmation
-	isErased  = 'e' // executed, but files may contain traces
-	// executed, but not by all machines
-	isElsewhere = 'n'
-
-	isTakeDown, isFailedTakeDown = 't', 'T'
-	isReCrawl, isFailedReCrawl   = 'r', 'R'
-)
-
-// brief returns the summary of r, which must be open.
-func (r *Request) brief() brief {
-	since := r.Asked
-	if since.Before(r.Confirmed) {
-		since = r.Confirmed
-	}
-	switch {
-	case r.State == Seen:
-		return brief{isWaiting, since}
-	case r.State == Done && !r.Gone.IsZero():
-		return brief{isElsewhere, r.Done}
-	case r.State == Done:
-		return brief{isErased, r.Done}
-	case r.Action == acap.TakeDown && r.State == Failed:
-		return brief{isFailedTakeDown, since}
-	case r.Action == acap.TakeDown:
-		return brief{isTakeDown, since}
-	case r.State == Failed:
-		return brief{isFailedReCrawl, since}
-	}
-	return brief{isReCrawl, since}
-}
-
-func (b brief) bytes() []byte {
-	return binary.BigEndian.AppendUint64([]byte{b.is}, uint64(b.since.UnixNano()))
-}
-
-func readBrief(kept []byte) (b brief, known bool) {
-	if len(kept) != 9 {
-		return b, false
-	}
-	return brief{kept[0], time.Unix(0, int64(binary.BigEndian.Uint64(kept[1:]))).UTC()}, true
 }

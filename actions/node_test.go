@@ -8,13 +8,15 @@ import (
 
 // A name of a request, and the positions of a list, are read only in the form in which they are written.
 func TestNames(t *testing.T) {
-	for text, want := range map[string]Request{"17": {ID: 17}, "a:17": {Node: "a", ID: 17}, "n-1_x:1": {Node: "n-1_x", ID: 1}} {
+	for text, want := range map[string]Request{"17": {ID: 17}, "a:17": {Node: "a", ID: 17},
+		"n-1_x:1": {Node: "n-1_x", ID: 1}} {
 		node, id, ok := ParseName(text)
 		if !ok || node != want.Node || id != want.ID || want.Name() != text {
 			t.Errorf("%s: %s %d %v", text, node, id, ok)
 		}
 	}
-	for _, text := range []string{"", ":", ":17", "a:", "a", "017", "a:017", "+1", "a:-1", "a:18446744073709551616", "17:a"} {
+	for _, text := range []string{"", ":", ":17", "a:", "a", "017", "a:017", "+1", "a:-1", "a:18446744073709551616",
+		"17:a"} {
 		if node, id, ok := ParseName(text); ok {
 			t.Errorf("%q: %q %d", text, node, id)
 		}

@@ -104,8 +104,8 @@ func TestMachines(t *testing.T) {
 		w.Header().Get("Content-Disposition") != `attachment; filename="receipt-a-17.json"` {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
-	if w := operator.do("POST", "/requests/a:17/withdraw", submission7(token)); w.Header().Get("Location") != "/requests/a:17" ||
-		last().Do != actions.DoWithdraw || last().Node != "a" {
+	w = operator.do("POST", "/requests/a:17/withdraw", submission7(token))
+	if w.Header().Get("Location") != "/requests/a:17" || last().Do != actions.DoWithdraw || last().Node != "a" {
 		t.Errorf("%d %v %+v", w.Code, w.Header(), last())
 	}
 	if w := operator.do("GET", "/audit", nil); !strings.Contains(w.Body.String(), `<a href="/requests/a:17">a:17</a>`) {

@@ -101,6 +101,26 @@ func (c *Command) openNodes(ctx context.Context, cfg *config.Config) (*nodes, er
 
 func (n *nodes) close() { n.caller.Close() }
 
+// owners remembers which nodes crawl the hosts of many pages. It is not safe for concurrent use.
+type owners struct {
+	find  func(host string) (string, error)
+	known map[string]string // by host
+}
+
+func (n *nodes) owners() *owners { return &owners{n.caller.Owner, map[string]string{}} }
+
+// of returns the node that crawls a page; "" if none does.
+func (o *owners) of(page string) (node string, err error) {
+	host := hostOf(page)
+	node, known := o.known[host]
+	if !known {
+		if node, err = o.find(host); err == nil {
+			o.known[host] = node
+		}
+	}
+	return node, err
+}
+
 // shards says how many nodes have answered, of how many.
 type shards struct {
 	Answered int            `json:"answered"`

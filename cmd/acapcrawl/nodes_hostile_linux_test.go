@@ -204,7 +204,8 @@ func TestListedVersions(t *testing.T) {
 			case strings.Contains(r.RequestURI, url.QueryEscape(refused.Load().(string))) && refused.Load() != "":
 				fmt.Fprint(conn, reason+"Content-Length: 0\r\n\r\n")
 			default:
-				text := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>old</id><updated>` + early + `</updated></entry></feed>`
+				text := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>old</id><updated>` + early +
+					`</updated></entry></feed>`
 				fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
 			}
 			return
@@ -222,6 +223,10 @@ func TestListedVersions(t *testing.T) {
 		out.Encode(message{Out: []byte(text)})
 		out.Encode(message{Status: &done})
 	})
+	f.await("both nodes are asked", func() bool {
+		_, h, _ := f.get(at + "/api/v1/archive/ls")
+		return h.Get(view.ShardsHeader) == "2/2"
+	})
 	count := func(path, what string) int {
 		t.Helper()
 		status, h, text := f.get(at + path)
@@ -232,8 +237,9 @@ func TestListedVersions(t *testing.T) {
 		return strings.Count(text, what)
 	}
 	about := url.QueryEscape(page)
-	for path, n := range map[string]int{"/cdx?output=text&url=" + about: 2, "/cdx?output=text&sort=reverse&limit=1&url=" + about: 1,
-		"/cdx?output=text&to=2002&url=" + about: 1, "/cdx?output=text&url=" + url.QueryEscape(other): 1} {
+	for path, n := range map[string]int{"/cdx?output=text&url=" + about: 2,
+		"/cdx?output=text&sort=reverse&limit=1&url=" + about: 1, "/cdx?output=text&to=2002&url=" + about: 1,
+		"/cdx?output=text&url=" + url.QueryEscape(other): 1} {
 		if got := count(path, "\n"); got != n {
 			t.Errorf("%s: %d lines", path, got)
 		}
@@ -241,11 +247,13 @@ func TestListedVersions(t *testing.T) {
 	if n := count("/feed.atom?url="+about, "<entry>"); n != 2 {
 		t.Errorf("the feed has %d entries", n)
 	}
-	if urls := f.listedURLs(at + "/api/v1/archive/ls?limit=1"); urls[page] != 2 || urls[other] != 1 || len(urls) != runningHosts {
+	urls := f.listedURLs(at + "/api/v1/archive/ls?limit=1")
+	if urls[page] != 2 || urls[other] != 1 || len(urls) != runningHosts {
 		t.Errorf("%v", urls)
 	}
 	refused.Store(page)
-	for _, path := range []string{"/cdx?url=" + about, "/feed.atom?url=" + about, "/api/v1/archive/ls", "/api/v1/show?url=" + about} {
+	for _, path := range []string{"/cdx?url=" + about, "/feed.atom?url=" + about, "/api/v1/archive/ls",
+		"/api/v1/show?url=" + about} {
 		if n := count(path, page); n != 0 {
 			t.Errorf("%s lists a page that a node refuses", path)
 		}

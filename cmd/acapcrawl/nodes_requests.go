@@ -55,13 +55,18 @@ func refuse(code, format string, args ...any) actions.Answer {
 	return actions.Answer{Code: code, Why: fmt.Sprintf(format, args...)}
 }
 
-// unanswered is the answer if a node could not be asked.
-func unanswered(err error) actions.Answer {
-	return refuse(actions.Unavailable, "%v; send it again later, with the same key", err)
+// unanswered is the answer if nodes have not answered.
+func unanswered(errs ...error) actions.Answer {
+	var list []string
+	for _, err := range errs {
+		list = append(list, err.Error())
+	}
+	return refuse(actions.Unavailable, "%s; send it again later, with the same key", strings.Join(list, ", and "))
 }
 
 // begin lets a node begin to answer a call.
 func (l *nodeLedgers) begin(ctx context.Context, node string, c actions.Call, p timing) *nodeAnswer {
+	c.Node, c.At = "", nil
 	text, _ := json.Marshal(c) // cannot fail: the fields are text and numbers
 	return l.nodes.begin(ctx, node, nodeCall{verb: answerName, input: text}, p)
 }
@@ -175,14 +180,15 @@ func (l *nodeLedgers) preview(ctx context.Context, c actions.Call) (is actions.A
 		return is, err
 	}
 	c.As, c.Token = actions.AsOperator, ""
+	var missing []error
 	for _, r := range l.callAll(ctx, list, func(string) actions.Call { return c }) {
 		switch {
 		case r.err != nil:
-			err = errors.Join(err, r.err)
+			missing = append(missing, r.err)
 		case r.Code != "":
 			return r.Answer, nil
 		case r.Request == nil || r.Holding == nil:
-			err = errors.Join(err, fmt.Errorf("node %s %w", r.node, errDamaged))
+			missing = append(missing, fmt.Errorf("node %s %w", r.node, errDamaged))
 		case is.Request == nil:
 			is = r.Answer
 		default:
@@ -190,7 +196,7 @@ func (l *nodeLedgers) preview(ctx context.Context, c actions.Call) (is actions.A
 		}
 	}
 	if is.Request == nil {
-		is = unanswered(err)
+		is = unanswered(missing...)
 	}
 	return is, nil
 }
@@ -223,12 +229,13 @@ func (l *nodeLedgers) callAbout(ctx context.Context, c actions.Call) (is actions
 	return is, nil
 }
 
-// find returns the node that accepts a token, and its credential. If no node accepts it, node is "" and is the answer.
-func (l *nodeLedgers) find(ctx context.Context, token string) (node string, by *actions.Credential, is actions.Answer,
-	err error) {
+// find returns the node that accepts a token, and its credential. If no node accepts it, node is empty, and refusal is
+// the answer to the caller.
+func (l *nodeLedgers) find(ctx context.Context, token string) (node string, by *actions.Credential,
+	refusal actions.Answer, err error) {
 	list, err := l.running(ctx, "")
 	if err != nil {
-		return "", nil, is, err
+		return "", nil, refusal, err
 	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
@@ -253,13 +260,13 @@ func (l *nodeLedgers) find(ctx context.Context, token string) (node string, by *
 	})
 	switch {
 	case node != "":
-		return node, by, is, nil
+		return node, by, refusal, nil
 	case len(missing) > 0:
 		return "", nil, unanswered(fmt.Errorf("node %s does not answer, and no other accepts the credential",
 			strings.Join(missing, ", "))), nil
 	}
-	is, err = l.refuseToken(ctx, list[0], token)
-	return "", nil, is, err
+	refusal, err = l.refuseToken(ctx, list[0], token)
+	return "", nil, refusal, err
 }
 
 // refuseToken lets one node note that a token was wrong. The answer names nodes that might accept it but do not run.

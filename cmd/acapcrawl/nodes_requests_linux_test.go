@@ -130,7 +130,9 @@ func TestNodesRequests(t *testing.T) {
 		status, _, _ := f.get(s.at + "/raw/20991231000000/" + onA)
 		return status == http.StatusGone
 	})
-	f.await("its copy is gone", func() bool { return !strings.Contains(f.run("archive", "ls", "--json").stdout, `"`+onA+`"`) })
+	f.await("its copy is gone", func() bool {
+		return !strings.Contains(f.run("archive", "ls", "--json").stdout, `"`+onA+`"`)
+	})
 	status, h, _ = s.api(t, "POST", "/api/v1/requests", token, "k1", takeDownOf(onA))
 	if status != 200 || h.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("the same key again: %d %v", status, h)
@@ -182,7 +184,8 @@ func testNodesOperator(t *testing.T, f *running, s *serving, token, page string)
 	operator, publisher := s.person(t), s.person(t)
 	publisher.login(t, "newsdesk", token)
 	operator.login(t, "operator", operatorPassword)
-	if status, _, text := s.person(t).post(t, "/login", url.Values{"user": {"operator"}, "password": {"x"}}); status != 403 {
+	wrong := url.Values{"user": {"operator"}, "password": {"x"}}
+	if status, _, text := s.person(t).post(t, "/login", wrong); status != 403 {
 		t.Errorf("a wrong password: %d %s", status, text)
 	}
 	status, at, text := operator.takeDown(t, page, 1)
@@ -212,6 +215,16 @@ func testNodesOperator(t *testing.T, f *running, s *serving, token, page string)
 	if got := f.run("actions", "withdraw", name, "--json"); got.status != statusDone ||
 		!strings.Contains(got.stdout, `"standing":false`) {
 		t.Errorf("%+v", got)
+	}
+	var made [2]actions.Request
+	for i := range made {
+		got := f.run("actions", "submit", "take-down", page, "--key", "k7", "--json")
+		if err := json.Unmarshal([]byte(got.stdout), &made[i]); err != nil || got.status != statusDone {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if made[0].Node != "b" || made[0].ID == 0 || made[1].Name() != made[0].Name() || made[0].State != actions.Done {
+		t.Errorf("submitted twice with one key: %+v", made)
 	}
 	if got := f.run("actions", "withdraw", strings.TrimPrefix(name, "b:")); got.status != statusUsage {
 		t.Errorf("without the node: %+v", got)
@@ -296,7 +309,8 @@ func TestNodeStopsWithRequests(t *testing.T) {
 	if text := operator.text(t, copied); !strings.Contains(text, page) {
 		t.Error(text)
 	}
-	if text := operator.text(t, "/requests"); strings.Count(text, ">"+page+"<") != 1 || !strings.Contains(text, `"`+copied+`"`) {
+	if text := operator.text(t, "/requests"); strings.Count(text, ">"+page+"<") != 1 ||
+		!strings.Contains(text, `"`+copied+`"`) {
 		t.Error(text)
 	}
 }
@@ -320,7 +334,8 @@ func TestNodeHangsWithRequests(t *testing.T) {
 			t.Errorf("%d %v %s", status, h, text)
 		}
 	}
-	if status, h, _ := s.api(t, "GET", "/api/v1/requests", "", "", ""); status != 200 || h.Get(view.ShardsHeader) != "1/2" {
+	if status, h, _ := s.api(t, "GET", "/api/v1/requests", "", "", ""); status != 200 ||
+		h.Get(view.ShardsHeader) != "1/2" {
 		t.Errorf("%d %v", status, h)
 	}
 	if text := operator.text(t, "/requests"); !strings.Contains(text, "1 machine of this archive did not answer") {
@@ -373,7 +388,8 @@ func TestSubmittedOnce(t *testing.T) {
 		})
 	}
 	got := f.run("actions", "submit", "take-down", "http://127.77.0.1/x", "--key", "k9")
-	if got.status != statusFailed || !strings.Contains(got.stderr, "node x ") || !strings.Contains(got.stderr, "--key k9") {
+	if got.status != statusFailed || !strings.Contains(got.stderr, "node x ") ||
+		!strings.Contains(got.stderr, "--key k9") {
 		t.Errorf("%+v", got)
 	}
 	mu.Lock()

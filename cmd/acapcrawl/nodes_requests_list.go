@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -29,9 +28,10 @@ func (l *nodeLedgers) list(ctx context.Context, c actions.Call, home string,
 	}
 	limit := min(cmp.Or(c.Filter.Limit, mostListed), mostListed)
 	asked, total := listedNodes(running, c.At)
-	m := requestMerge{newest: c.Filter.Newest, limit: limit, home: home, owner: l.nodes.caller.Owner,
-		seen: map[requestKey]int{}, owners: map[string]string{}}
+	m := requestMerge{newest: c.Filter.Newest, limit: limit, home: home, owners: l.nodes.owners(),
+		seen: map[requestKey]int{}}
 	in := actions.Shards{Total: total}
+	var missing []error
 	for _, r := range l.callAll(ctx, asked, func(node string) actions.Call {
 		call := callOf(node)
 		call.Filter.Limit, call.Filter.After, call.Filter.Before = limit, c.At[node], 0
@@ -42,7 +42,7 @@ func (l *nodeLedgers) list(ctx context.Context, c actions.Call, home string,
 	}) {
 		switch {
 		case r.err != nil:
-			err = errors.Join(err, r.err)
+			missing = append(missing, r.err)
 			continue
 		case r.Code != "":
 			return r.Answer, nil
@@ -51,7 +51,10 @@ func (l *nodeLedgers) list(ctx context.Context, c actions.Call, home string,
 		m.lists = append(m.lists, &requestList{reply: r, at: c.At[r.node]})
 	}
 	if in.Answered == 0 {
-		return unanswered(cmp.Or(err, errNoNode)), nil
+		if len(asked) == 0 {
+			missing = append(missing, errNoNode)
+		}
+		return unanswered(missing...), nil
 	}
 	m.merge()
 	is.Requests, is.Shards, is.NextAt = m.out, &in, m.next(c.At)
@@ -99,12 +102,11 @@ type requestMerge struct {
 	lists  []*requestList
 	newest bool
 	limit  int
-	home   string                            // copies of this node are listed, otherwise those of the owner
-	owner  func(host string) (string, error) // returns the node that crawls a host
+	home   string // copies of this node are listed, otherwise those of the node that crawls the page
+	owners *owners
 
-	out    []actions.Request
-	seen   map[requestKey]int // index in out
-	owners map[string]string  // by host
+	out  []actions.Request
+	seen map[requestKey]int // index in out
 }
 
 // timeOf returns the time by which requests are ordered, which is the same for all copies of a request: nodes note the
@@ -192,13 +194,8 @@ func (m *requestMerge) prefers(r, other actions.Request) bool {
 	case r.Node:
 		return true
 	}
-	host := hostOf(r.URL)
-	owner, known := m.owners[host]
-	if !known {
-		owner, _ = m.owner(host) // without it the first copy is listed
-		m.owners[host] = owner
-	}
-	return r.Node == owner
+	owner, err := m.owners.of(r.URL)
+	return err == nil && r.Node == owner // after an error the first copy is listed
 }
 
 // next returns the position of the next page, after that at the position at; nil: no requests follow.

@@ -26,8 +26,8 @@ func (l ledgers) add(url string, at int, standing bool, nodes ...string) {
 // page. Each node sends at most sends requests.
 func (l ledgers) page(at actions.Positions, newest bool, limit, sends int, home string) (names []string,
 	next actions.Positions) {
-	m := requestMerge{newest: newest, limit: limit, home: home, seen: map[requestKey]int{}, owners: map[string]string{},
-		owner: func(host string) (string, error) { return host[:1], nil }}
+	m := requestMerge{newest: newest, limit: limit, home: home, seen: map[requestKey]int{}, owners: &owners{
+		find: func(host string) (string, error) { return host[:1], nil }, known: map[string]string{}}}
 	for _, node := range []string{"a", "b", "c"} {
 		from, known := at[node]
 		if !known && at != nil {

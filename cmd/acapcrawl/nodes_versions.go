@@ -22,10 +22,10 @@ const (
 // List implements view.Presenter: it merges the lists of all nodes. An address that any node refuses is left out. Nodes
 // that do not answer at all are missing; if one fails later, the list ends with an error. Only the Entry of a version is
 // set.
-func (a nodesArchive) List(ctx context.Context, l present.Listing, who present.Reader) iter.Seq2[present.Version,
-	error] {
+func (a nodesArchive) List(ctx context.Context, l present.Listing,
+	who present.Reader) iter.Seq2[present.Version, error] {
 	return func(yield func(present.Version, error) bool) {
-		v := versionMerge{nodes: a.readers.nodes, reader: who, most: firstChecked}
+		v := versionMerge{nodes: a.readers.nodes, owners: a.readers.nodes.owners(), reader: who, most: firstChecked}
 		v.yield = func(e present.Entry) error {
 			if !yield(present.Version{Entry: e}, nil) {
 				return errEnough
@@ -41,6 +41,7 @@ func (a nodesArchive) List(ctx context.Context, l present.Listing, who present.R
 // versionMerge merges the versions that several nodes list.
 type versionMerge struct {
 	nodes  *nodes
+	owners *owners
 	reader present.Reader
 	yield  func(present.Entry) error
 
@@ -71,7 +72,7 @@ func (v *versionMerge) run(ctx context.Context, l present.Listing) error {
 		return cmp.Or(cmp.Compare(l.Key(a.URL), l.Key(b.URL)), a.Fetched.Compare(b.Fetched)) < 0
 	}
 	add := func(item listItem[present.Entry]) error {
-		if !l.In(l.Key(item.value.URL)) { // the node is damaged; without this check, a reader of the pages would not get on
+		if !l.In(l.Key(item.value.URL)) { // of a damaged node: a client that reads page after page would not get on
 			return nil
 		}
 		if v.waiting = append(v.waiting, item.value); len(v.waiting) < v.most {
@@ -114,7 +115,7 @@ func (v *versionMerge) ask(ctx context.Context, call listCall, p timing) (answer
 	return answers, err
 }
 
-// check passes on the waiting versions that no node refuses. Before the first one it notes how many nodes have answered.
+// check passes on the waiting versions that no node refuses. The first call notes how many nodes have answered.
 func (v *versionMerge) check(ctx context.Context) error {
 	refused, err := v.refused(ctx)
 	if err != nil {
@@ -164,7 +165,7 @@ func (v *versionMerge) refused(ctx context.Context) (map[string]bool, error) {
 			out[address] = true
 		}
 		for _, address := range r.Unknown {
-			owner, err := v.nodes.caller.Owner(hostOf(address))
+			owner, err := v.owners.of(address)
 			if err != nil {
 				return nil, err
 			}

@@ -95,7 +95,7 @@ func (f *running) get(address string) (status int, header http.Header, body stri
 	return r.StatusCode, r.Header, string(text)
 }
 
-// listedURLs reads all pages of a list of versions, which begins at an address. It returns how often each page is listed.
+// listedURLs reads all pages of a list of versions, which begins at an address. It returns how often each URL is listed.
 func (f *running) listedURLs(address string) map[string]int {
 	f.t.Helper()
 	urls := map[string]int{}
@@ -254,7 +254,7 @@ func TestServeDrained(t *testing.T) {
 		return len(f.object("archive", "ls")["captures"].([]any)) == len(before["captures"].([]any))
 	})
 	s := &serving{at: at, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	if status, _, text := s.api(t, "POST", "/api/v1/requests", token, "k", takeDownOf(onA)); status != http.StatusCreated ||
+	if status, _, text := s.api(t, "POST", "/api/v1/requests", token, "k", takeDownOf(onA)); status != 201 ||
 		!strings.Contains(text, `"node":"b"`) {
 		t.Errorf("a publisher of the drained node: %d %s", status, text)
 	}
