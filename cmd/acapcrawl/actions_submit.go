@@ -71,7 +71,7 @@ archived, indexed or shown.`,
 		switch {
 		case r.To != "":
 			return c.sendRequest(cmd.Context(), r)
-		case c.changesNodes(cmd, cfg):
+		case c.asksNamed(cmd, cfg):
 			return c.callLedgers(cmd.Context(), cfg, actions.Call{Do: actions.DoSubmit, Action: r.Action, URL: r.URL,
 				Key: r.Key}, r.JSON)
 		}
@@ -105,7 +105,7 @@ removing its line there.`,
 			return noCluster(args[0])
 		case node != "":
 			return c.callLedgers(cmd.Context(), cfg, actions.Call{Do: actions.DoWithdraw, Node: node, ID: id}, out.JSON())
-		case c.changesNodes(cmd, cfg):
+		case c.asksNamed(cmd, cfg):
 			return misuse("acapcrawl actions ls --cluster …", "with --cluster, %s needs the name of the node, as in a:%d",
 				cmd.CommandPath(), id)
 		}
@@ -186,12 +186,6 @@ func (c *Command) runSubmit(ctx context.Context, cfg *config.Config, r submitReq
 		return rejected(err)
 	}
 	return c.printRequest(request, r.JSON)
-}
-
-// changesNodes reports whether a verb that changes something for the operator asks the nodes of a cluster. The setting
-// alone is not enough: on the machine of a node such a verb works without the servers of the cluster, too.
-func (c *Command) changesNodes(cmd *cobra.Command, cfg *config.Config) bool {
-	return c.asksNodes(cfg) && cmd.Flags().Changed("cluster")
 }
 
 // callLedgers lets a node answer a call of the operator about one request, and prints the request.

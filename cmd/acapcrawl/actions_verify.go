@@ -65,7 +65,7 @@ With --public-key, receipts are checked with only the operator's public key; no 
 		switch {
 		case err != nil:
 			return err
-		case !c.changesNodes(cmd, cfg):
+		case !c.asksNamed(cmd, cfg):
 			return c.runActionsVerify(cmd.Context(), cfg, r)
 		case len(r.Heads)+len(r.Receipts)+len(r.Known) > 0:
 			return misuse("the same command without --cluster on the machine of the node",

@@ -206,6 +206,13 @@ func testNodesOperator(t *testing.T, f *running, s *serving, token, page string)
 			t.Errorf("%s sees %v: %s", who, links, text)
 		}
 	}
+	f.await("the page of the request names both nodes", func() bool {
+		return strings.Contains(operator.text(t, at), "<dt>Executed on</dt>\n<dd>a, b</dd>")
+	})
+	if got := f.run("actions", "credentials", "ls"); got.status != statusDone || strings.Count(got.stdout, "\n") != 1 ||
+		!strings.HasPrefix(got.stdout, "b: newsdesk ") {
+		t.Errorf("%+v", got)
+	}
 	if text := s.text(t, "/requests"); strings.Contains(text, page) {
 		t.Errorf("everybody sees %s", text)
 	}

@@ -25,21 +25,22 @@ const judgingNames = "crawler purpose preferences for as-of reader-ip reader-dom
 // clusterVerbs lists the verbs that a node runs for other machines of its cluster, and the flags that they may have. No
 // flag names a file.
 var clusterVerbs = map[string]string{
-	"search":           "limit skip why shard reader-facts details further public uses " + judgingNames,
-	"show":             "at version headers snippet query thumbnail original framed shard " + judgingNames,
-	"explain":          "usage all strict dialect cannot shard " + judgingNames,
-	"sweep":            "dry-run " + judgingNames,
-	"archive ls":       judgingNames,
-	"archive stats":    "shard " + judgingNames,
-	"archive verify":   "repair erased sample resume json",
-	"archive erasures": "json",
-	"archive compact":  "json",
-	"actions ls":       "origin action state url since standing after limit json",
-	"actions show":     "receipt json",
-	"actions verify":   "json",
-	actionsRunName:     "origin no-refresh json",
-	answerName:         "",
-	listName:           "",
+	"search":                 "limit skip why shard reader-facts details further public uses " + judgingNames,
+	"show":                   "at version headers snippet query thumbnail original framed shard " + judgingNames,
+	"explain":                "usage all strict dialect cannot shard " + judgingNames,
+	"sweep":                  "dry-run " + judgingNames,
+	"archive ls":             judgingNames,
+	"archive stats":          "shard " + judgingNames,
+	"archive verify":         "repair erased sample resume json",
+	"archive erasures":       "json",
+	"archive compact":        "json",
+	"actions ls":             "origin action state url since standing after limit json",
+	"actions show":           "receipt json",
+	"actions verify":         "json",
+	"actions credentials ls": "json",
+	actionsRunName:           "origin no-refresh json",
+	answerName:               "",
+	listName:                 "",
 }
 
 // serveCluster runs the verbs of guests that connect to l from other machines, until close is called. The servers of
