@@ -203,6 +203,8 @@ func TestListedVersions(t *testing.T) {
 			case err != nil:
 			case strings.Contains(r.RequestURI, url.QueryEscape(refused.Load().(string))) && refused.Load() != "":
 				fmt.Fprint(conn, reason+"Content-Length: 0\r\n\r\n")
+			case strings.HasPrefix(r.RequestURI, "/raw/"):
+				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nold copy")
 			default:
 				text := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>old</id><updated>` + early +
 					`</updated></entry></feed>`
@@ -246,6 +248,9 @@ func TestListedVersions(t *testing.T) {
 	}
 	if n := count("/feed.atom?url="+about, "<entry>"); n != 2 {
 		t.Errorf("the feed has %d entries", n)
+	}
+	if n := count("/raw/20010203040506/"+page, "old copy"); n != 1 { // the other node only has a version near it
+		t.Error("the node that has the listed version does not answer")
 	}
 	urls := f.listedURLs(at + "/api/v1/archive/ls?limit=1")
 	if urls[page] != 2 || urls[other] != 1 || len(urls) != runningHosts {

@@ -335,19 +335,30 @@ func TestNodeHangsWithRequests(t *testing.T) {
 	if err := f.nodes["b"].Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	var all sync.WaitGroup
 	for _, way := range []string{token, "acap_wrong"} { // nobody knows that this token is wrong
-		if status, h, text := s.api(t, "POST", "/api/v1/requests", way, "k1", takeDownOf(onA)); status != 503 ||
-			h.Get("Retry-After") == "" || !strings.Contains(text, "Node b does not answer") {
-			t.Errorf("%d %v %s", status, h, text)
+		all.Go(func() {
+			status, h, text := s.api(t, "POST", "/api/v1/requests", way, "k1", takeDownOf(onA))
+			if status != 503 || h.Get("Retry-After") == "" || !strings.Contains(text, "Node b does not answer") {
+				t.Errorf("%d %v %s", status, h, text)
+			}
+		})
+	}
+	for path, has := range map[string]string{"/api/v1/requests": "[]", "/cdx?url=" + url.QueryEscape(onA): onA,
+		"/api/v1/archive/ls": onA, "/feed.atom?url=" + url.QueryEscape(onA): onA} {
+		all.Go(func() {
+			if status, h, text := s.api(t, "GET", path, "", "", ""); status != 200 || h.Get(view.ShardsHeader) != "1/2" ||
+				!strings.Contains(text, has) {
+				t.Errorf("%s: %d %v %s", path, status, h, text)
+			}
+		})
+	}
+	all.Go(func() {
+		if text := operator.text(t, "/requests"); !strings.Contains(text, "1 machine of this archive did not answer") {
+			t.Error(text)
 		}
-	}
-	if status, h, _ := s.api(t, "GET", "/api/v1/requests", "", "", ""); status != 200 ||
-		h.Get(view.ShardsHeader) != "1/2" {
-		t.Errorf("%d %v", status, h)
-	}
-	if text := operator.text(t, "/requests"); !strings.Contains(text, "1 machine of this archive did not answer") {
-		t.Error(text)
-	}
+	})
+	all.Wait()
 	status, at, text := operator.takeDown(t, onB, 0)
 	if status != 200 || !strings.HasPrefix(at, "/requests/a:") {
 		t.Errorf("%d %s %s", status, at, text)
