@@ -40,6 +40,7 @@ const (
 const (
 	DoSubmit   = "submit"
 	DoPreview  = "preview" // returns what DoSubmit would record, and changes nothing
+	DoRepeat   = "repeat"  // returns the request that was submitted with the key, and changes nothing
 	DoGet      = "get"
 	DoList     = "list"
 	DoWithdraw = "withdraw"
@@ -118,6 +119,15 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 	case DoSubmit, DoPreview, DoWithdraw:
 		a.Request = new(Request)
 		*a.Request, a.Replayed, err = l.change(c, who)
+	case DoRepeat:
+		err = l.noteFor(who, func() (err error) {
+			if who.by == nil && !who.operator {
+				return reject(BadCredential, "only the operator and publishers repeat requests")
+			}
+			a.Request = new(Request)
+			*a.Request, err = l.repeated(c.Key, who.by)
+			return err
+		})
 	case DoList:
 		a.Requests, a.Next, err = l.page(c.Filter, who)
 	case DoGet, DoReceipt:

@@ -216,6 +216,18 @@ func TestAnswerAs(t *testing.T) {
 	if a.Code != "" || a.Request.From.Kind != Operator {
 		t.Fatalf("%+v", a)
 	}
+	if again := d.Answer(Call{Do: DoRepeat, As: AsOperator, Key: "f"}); again.Request == nil ||
+		again.Request.ID != a.Request.ID {
+		t.Errorf("%+v", again)
+	}
+	for code, c := range map[string]Call{NotFound: {As: AsOperator, Key: "g"}, BadCredential: {As: AsAnyone, Key: "f"}} {
+		if c.Do = DoRepeat; d.Answer(c).Code != code {
+			t.Errorf("%+v: %+v", c, d.Answer(c))
+		}
+	}
+	if a := d.Answer(Call{Do: DoRepeat, Token: d.token, Key: "f"}); a.Code != NotFound { // the key is the operator's
+		t.Errorf("%+v", a)
+	}
 	again := d.Answer(Call{Do: DoSubmit, As: AsOperator, Key: "f", Action: acap.TakeDown, URL: site + "/z"})
 	if !again.Replayed {
 		t.Errorf("%+v", again)

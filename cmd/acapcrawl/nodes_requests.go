@@ -153,12 +153,20 @@ func (l *nodeLedgers) running(ctx context.Context, page string) (list []string, 
 	return list, nil
 }
 
-// submit submits a request of the operator at the node that crawls the page. Another node gets it only if this one
-// cannot be reached at all: a request is never made on two nodes because an answer is missing.
+// submit submits a request of the operator at the node that crawls the page, or at the one that knows its key from
+// before. Another node gets it only if that one cannot be reached at all: a request is never made on two nodes because
+// an answer is missing.
 func (l *nodeLedgers) submit(ctx context.Context, c actions.Call) (is actions.Answer, err error) {
 	list, err := l.running(ctx, c.URL)
 	if err != nil {
 		return is, err
+	}
+	before := actions.Call{Do: actions.DoRepeat, As: c.As, Key: c.Key}
+	for _, r := range l.callAll(ctx, list, func(string) actions.Call { return before }) {
+		if r.err == nil && r.Code == "" {
+			list = []string{r.node}
+			break
+		}
 	}
 	for _, node := range list {
 		begun := false

@@ -233,6 +233,15 @@ func testNodesOperator(t *testing.T, f *running, s *serving, token, page string)
 	if made[0].Node != "b" || made[0].ID == 0 || made[1].Name() != made[0].Name() || made[0].State != actions.Done {
 		t.Errorf("submitted twice with one key: %+v", made)
 	}
+	first := call(t.Context(), f.data("a"), "actions", "submit", "re-crawl", page, "--key", "k8", "--json")
+	var there actions.Request
+	if err := json.Unmarshal([]byte(first.stdout), &there); err != nil || there.ID == 0 {
+		t.Errorf("%+v, %v", first, err)
+	}
+	if got := f.run("actions", "submit", "re-crawl", page, "--key", "k8"); got.status != statusDone ||
+		!strings.HasPrefix(got.stdout, fmt.Sprintf("Request a:%d: ", there.ID)) {
+		t.Errorf("the node that knows the key does not answer: %+v", got)
+	}
 	if got := f.run("actions", "withdraw", strings.TrimPrefix(name, "b:")); got.status != statusUsage {
 		t.Errorf("without the node: %+v", got)
 	}
@@ -399,6 +408,9 @@ func TestSubmittedOnce(t *testing.T) {
 			var sent input
 			if err := in.Decode(&sent); err != nil || !sent.End {
 				t.Errorf("%+v, %v", sent, err)
+			}
+			if !strings.Contains(string(sent.In), `"do":"submit"`) { // whether the key is known here
+				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
