@@ -1,14 +1,9 @@
 package actions
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
-
-	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // Call is one call of the channel.
@@ -20,7 +15,13 @@ type Call struct {
 	Action string `json:"action,omitempty"`
 	URL    string `json:"url,omitempty"`
 	ID     uint64 `json:"id,omitempty"`
-	Filter Filter `json:"filter,omitzero"` // used by DoList; Origins are replaced by the origins of the credential
+	Filter Filter `json:"filter,omitzero"` // used by DoList; a publisher sees only its own origins
+	// with AsOrigins: the origins whose requests may be read
+	Origins []string `json:"origins,omitempty"`
+
+	// For callers of several machines. They send the call to the ledgers without these fields, and a ledger refuses them.
+	Node string    `json:"node,omitempty"` // the machine in whose ledger the request has ID; "": the only machine
+	At   Positions `json:"at,omitempty"`   // DoList: instead of Filter.After or Filter.Before; nil: the whole list
 }
 
 // Caller says whose rights a call has. The sender of a Call has to make sure that it is true.
@@ -31,18 +32,23 @@ const (
 	AsCredential Caller = ""         // the credential whose token is in the call
 	AsOperator   Caller = "operator" // may do everything
 	AsAnyone     Caller = "anyone"   // may read what robots.txt makes public
+	// may read all requests of Call.Origins, because the ledger of another machine has accepted a credential for them
+	AsOrigins Caller = "origins"
 )
 
 // The values of Call.Do.
 const (
 	DoSubmit   = "submit"
 	DoPreview  = "preview" // returns what DoSubmit would record, and changes nothing
+	DoRepeat   = "repeat"  // returns the request that was submitted with the key, and changes nothing
 	DoGet      = "get"
 	DoList     = "list"
 	DoWithdraw = "withdraw"
 	DoReceipt  = "receipt"
 	DoStatus   = "status"
 	DoIdentify = "identify" // returns the credential of the call
+	// returns the credential of the call. A token that is unknown here is not noted: another ledger may know it
+	DoFind = "find"
 )
 
 // Answer is the channel's answer to a Call.
@@ -62,24 +68,21 @@ type Answer struct {
 	Credential *Credential `json:"credential,omitempty"`
 
 	Err error `json:"-"` // cause of Unavailable; only for the operator
+
+	// If several machines were called:
+	NextAt Positions `json:"-"` // Call.At of the next page; nil: no more pages
+	Shards *Shards   `json:"-"` // how many machines have answered; nil: one machine crawls alone
 }
 
-// Holding describes the archived versions of a URL that a take-down would erase.
-type Holding struct {
-	Versions int       `json:"versions"`
-	First    time.Time `json:"first,omitzero"` // when the oldest version was fetched
-	Last     time.Time `json:"last,omitzero"`
-}
+// Shards counts the machines that have answered.
+type Shards struct{ Answered, Total int }
 
-// Status describes the open requests of the ledger, for the operator and for monitoring.
-type Status struct {
-	Open     int       `json:"open"`               // number of requests that are not finished
-	Due      int       `json:"due"`                // number of open requests that wait for execution
-	Waiting  int       `json:"waiting"`            // number of open requests that wait for confirmation
-	Failed   int       `json:"failed"`             // number of open requests that failed in the last attempt
-	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest unexecuted take-down became due
-	// when the oldest executed take-down that may still have left traces in the files was executed
-	Erased time.Time `json:"erased,omitzero"`
+// Missing returns the number of machines that have not answered.
+func (s *Shards) Missing() int {
+	if s == nil {
+		return 0
+	}
+	return s.Total - s.Answered
 }
 
 // Answer executes c with the rights of the credential whose token is in c, or of c.As. Every
@@ -96,9 +99,17 @@ func (l *Ledger) Answer(c Call) Answer {
 }
 
 func (l *Ledger) answer(c Call) (a Answer, err error) {
-	if c.Do == DoStatus {
+	switch {
+	case c.Do == DoStatus:
 		s, err := l.Status()
 		return Answer{Status: &s}, err
+	case c.Do == DoFind:
+		by, err := l.Authenticate(c.Token)
+		return Answer{Credential: &by}, err
+	case c.Node != "":
+		return a, unknown(c.ID)
+	case c.At != nil:
+		return a, reject(Malformed, "the list continues after a number")
 	}
 	who, err := l.rightsOf(c)
 	if err != nil {
@@ -108,6 +119,15 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 	case DoSubmit, DoPreview, DoWithdraw:
 		a.Request = new(Request)
 		*a.Request, a.Replayed, err = l.change(c, who)
+	case DoRepeat:
+		err = l.noteFor(who, func() (err error) {
+			if who.by == nil && !who.operator {
+				return reject(BadCredential, "only the operator and publishers repeat requests")
+			}
+			a.Request = new(Request)
+			*a.Request, err = l.repeated(c.Key, who.by)
+			return err
+		})
 	case DoList:
 		a.Requests, a.Next, err = l.page(c.Filter, who)
 	case DoGet, DoReceipt:
@@ -127,9 +147,13 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 
 // rights say what a caller may see and change.
 type rights struct {
-	by       *Credential // nil: not a publisher
+	by       *Credential // nil: not a publisher of this ledger
+	origins  []string    // those of which a publisher sees all requests
 	operator bool
 }
+
+// all reports whether the caller sees everything of the requests that it may see.
+func (who rights) all() bool { return who.operator || len(who.origins) > 0 }
 
 // rightsOf returns the rights of the caller of c.
 func (l *Ledger) rightsOf(c Call) (who rights, err error) {
@@ -138,10 +162,15 @@ func (l *Ledger) rightsOf(c Call) (who rights, err error) {
 		return rights{operator: true}, nil
 	case AsAnyone:
 		return rights{}, nil
+	case AsOrigins:
+		if len(c.Origins) == 0 {
+			return who, reject(Malformed, "the call names no origins")
+		}
+		return rights{origins: c.Origins}, nil
 	case AsCredential:
 		err = l.noteRejection(nil, func(*rejected) error {
 			by, err := l.Authenticate(c.Token)
-			who.by = &by
+			who.by, who.origins = &by, by.Origins
 			return err
 		})
 		return who, err
@@ -151,15 +180,15 @@ func (l *Ledger) rightsOf(c Call) (who rights, err error) {
 
 // sees reports whether a caller with these rights may see r.
 func (who rights) sees(r *Request) bool {
-	if who.by != nil {
-		return slices.Contains(who.by.Origins, r.Origin)
+	if len(who.origins) > 0 {
+		return slices.Contains(who.origins, r.Origin)
 	}
 	return who.operator || r.From.File != ""
 }
 
 // show returns r as a caller with these rights may see it.
 func (who rights) show(r Request) Request {
-	if who.by != nil || who.operator {
+	if who.all() {
 		return r
 	}
 	return r.public()
@@ -205,7 +234,7 @@ func (l *Ledger) answerAbout(c Call, who rights, a *Answer) error {
 		r = who.show(r)
 		a.Request = &r
 		return nil
-	case who.by == nil && !who.operator:
+	case !who.all():
 		return reject(NotFound, "the receipt of request %d is only for its publisher", c.ID)
 	}
 	if a.Receipt, known, err = l.Receipt(c.ID); err == nil && !known {
@@ -220,11 +249,16 @@ const maxPage = 1000
 // page lists the requests that the caller may see. next is the value of After, or with
 // Filter.Newest of Before, for the next page, or 0.
 func (l *Ledger) page(f Filter, who rights) (list []Request, next uint64, err error) {
-	f.Origins = nil
-	if who.by != nil {
-		f.Origins = who.by.Origins
+	f.inFile = !who.all()
+	if len(who.origins) > 0 {
+		wanted := f.Origins
+		f.Origins = slices.DeleteFunc(slices.Clone(who.origins), func(o string) bool {
+			return len(wanted) > 0 && !slices.Contains(wanted, o)
+		})
+		if len(f.Origins) == 0 {
+			return nil, 0, nil
+		}
 	}
-	f.inFile = who.by == nil && !who.operator
 	if f.Limit <= 0 || f.Limit > maxPage {
 		f.Limit = maxPage
 	}
@@ -242,95 +276,4 @@ func (l *Ledger) page(f Filter, who rights) (list []Request, next uint64, err er
 		return nil
 	})
 	return list, next, err
-}
-
-// Status returns the numbers of open requests.
-func (l *Ledger) Status() (s Status, err error) {
-	err = l.view(func(t *txn) error {
-		return t.tx.Bucket(bOpen).ForEach(func(id, kept []byte) error {
-			o, ok := readBrief(kept)
-			if !ok {
-				return fmt.Errorf("%w: the summary of the open request %x cannot be read", ErrDamaged, id)
-			}
-			s.add(o)
-			return nil
-		})
-	})
-	return s, err
-}
-
-func (s *Status) add(o brief) {
-	oldest := func(is *time.Time) {
-		if is.IsZero() || o.since.Before(*is) {
-			*is = o.since
-		}
-	}
-	s.Open++
-	switch o.is {
-	case isWaiting:
-		s.Waiting++
-		return
-	case isErased:
-		oldest(&s.Erased)
-		return
-	case isElsewhere:
-		return
-	case isFailedTakeDown, isFailedReCrawl:
-		s.Failed++
-	}
-	s.Due++
-	if o.is == isTakeDown || o.is == isFailedTakeDown {
-		oldest(&s.TakeDown)
-	}
-}
-
-// brief is the summary of an open request, stored in the bucket bOpen. Counting open requests needs
-// only the summaries.
-type brief struct {
-	is    byte
-	since time.Time
-}
-
-const (
-	isWaiting = 'w' // waits for confirmation
-	isErased  = 'e' // executed, but files may contain traces
-	// executed, but not by all machines
-	isElsewhere = 'n'
-
-	isTakeDown, isFailedTakeDown = 't', 'T'
-	isReCrawl, isFailedReCrawl   = 'r', 'R'
-)
-
-// brief returns the summary of r, which must be open.
-func (r *Request) brief() brief {
-	since := r.Asked
-	if since.Before(r.Confirmed) {
-		since = r.Confirmed
-	}
-	switch {
-	case r.State == Seen:
-		return brief{isWaiting, since}
-	case r.State == Done && !r.Gone.IsZero():
-		return brief{isElsewhere, r.Done}
-	case r.State == Done:
-		return brief{isErased, r.Done}
-	case r.Action == acap.TakeDown && r.State == Failed:
-		return brief{isFailedTakeDown, since}
-	case r.Action == acap.TakeDown:
-		return brief{isTakeDown, since}
-	case r.State == Failed:
-		return brief{isFailedReCrawl, since}
-	}
-	return brief{isReCrawl, since}
-}
-
-func (b brief) bytes() []byte {
-	return binary.BigEndian.AppendUint64([]byte{b.is}, uint64(b.since.UnixNano()))
-}
-
-func readBrief(kept []byte) (b brief, known bool) {
-	if len(kept) != 9 {
-		return b, false
-	}
-	return brief{kept[0], time.Unix(0, int64(binary.BigEndian.Uint64(kept[1:]))).UTC()}, true
 }

@@ -88,7 +88,7 @@ func TestAnswerList(t *testing.T) {
 		d.submit(t, d.other, acap.TakeDown, fmt.Sprintf("http://elsewhere.example/%d", i), fmt.Sprint(i))
 	}
 	var ids []uint64
-	for f := (Filter{Origins: []string{"http://elsewhere.example"}, Limit: 3}); ; {
+	for f := (Filter{Origins: []string{"http://elsewhere.example", site}, Limit: 3}); ; {
 		a := d.Answer(Call{Do: DoList, Token: d.token, Filter: f})
 		if a.Code != "" || len(a.Requests) > 3 {
 			t.Fatalf("%+v", a)
@@ -102,6 +102,13 @@ func TestAnswerList(t *testing.T) {
 	}
 	if got := fmt.Sprint(ids); got != "[1 3 5 7 9 11 13]" {
 		t.Error(got)
+	}
+	foreign := Filter{Origins: []string{"http://elsewhere.example"}}
+	if a := d.Answer(Call{Do: DoList, Token: d.token, Filter: foreign}); a.Code != "" || len(a.Requests) > 0 {
+		t.Errorf("%+v", a)
+	}
+	if a := d.Answer(Call{Do: DoList, As: AsOperator, Filter: foreign}); len(a.Requests) != 7 {
+		t.Errorf("%+v", a)
 	}
 	if a := d.Answer(Call{Do: DoList, Token: d.token, Filter: Filter{URL: "HTTP://Quay.example:80/a/../3"}}); len(
 		a.Requests) != 1 || a.Requests[0].ID != 7 {
@@ -174,6 +181,16 @@ func TestAnswerAs(t *testing.T) {
 		{Call{Do: DoSubmit, As: AsAnyone, Key: "k", Action: acap.TakeDown, URL: site + "/y"}, BadCredential, "[]"},
 		{Call{Do: DoWithdraw, As: AsAnyone, ID: 2}, BadCredential, "[]"},
 		{Call{Do: DoWithdraw, As: "root", ID: 2}, Malformed, "[]"},
+		{Call{Do: DoList, As: AsOrigins, Origins: []string{site}}, "", "[1 2]"},
+		{Call{Do: DoList, As: AsOrigins}, Malformed, "[]"},
+		{Call{Do: DoGet, As: AsOrigins, Origins: []string{site}, ID: 2}, "", "[2]"},
+		{Call{Do: DoGet, As: AsOrigins, Origins: []string{site}, ID: 3}, NotFound, "[]"},
+		{Call{Do: DoWithdraw, As: AsOrigins, Origins: []string{site}, ID: 2}, BadCredential, "[]"},
+		{Call{Do: DoSubmit, As: AsOrigins, Origins: []string{site}, Key: "k", Action: acap.TakeDown, URL: site + "/y"},
+			BadCredential, "[]"},
+		{Call{Do: DoFind, Token: "acap_x"}, BadCredential, "[]"},
+		{Call{Do: DoGet, As: AsOperator, Node: "a", ID: 3}, NotFound, "[]"},
+		{Call{Do: DoList, As: AsOperator, At: Positions{"a": 3}}, Malformed, "[]"},
 	} {
 		a := d.Answer(c.Call)
 		ids := []uint64{}
@@ -190,12 +207,26 @@ func TestAnswerAs(t *testing.T) {
 	if after := len(d.events(t)); after != before {
 		t.Errorf("reading made %d entries", after-before)
 	}
-	if a := d.Answer(Call{Do: DoIdentify, Token: d.token}); a.Credential == nil || a.Credential.Name != "quay" {
-		t.Errorf("%+v", a)
+	for _, do := range []string{DoIdentify, DoFind} {
+		if a := d.Answer(Call{Do: do, Token: d.token}); a.Credential == nil || a.Credential.Name != "quay" {
+			t.Errorf("%s: %+v", do, a)
+		}
 	}
 	a := d.Answer(Call{Do: DoSubmit, As: AsOperator, Key: "f", Action: acap.TakeDown, URL: site + "/z"})
 	if a.Code != "" || a.Request.From.Kind != Operator {
 		t.Fatalf("%+v", a)
+	}
+	if again := d.Answer(Call{Do: DoRepeat, As: AsOperator, Key: "f"}); again.Request == nil ||
+		again.Request.ID != a.Request.ID {
+		t.Errorf("%+v", again)
+	}
+	for code, c := range map[string]Call{NotFound: {As: AsOperator, Key: "g"}, BadCredential: {As: AsAnyone, Key: "f"}} {
+		if c.Do = DoRepeat; d.Answer(c).Code != code {
+			t.Errorf("%+v: %+v", c, d.Answer(c))
+		}
+	}
+	if a := d.Answer(Call{Do: DoRepeat, Token: d.token, Key: "f"}); a.Code != NotFound { // the key is the operator's
+		t.Errorf("%+v", a)
 	}
 	again := d.Answer(Call{Do: DoSubmit, As: AsOperator, Key: "f", Action: acap.TakeDown, URL: site + "/z"})
 	if !again.Replayed {

@@ -19,6 +19,8 @@
 //	execute.go      Executor: executes requests; recrawl.go, re-crawls
 //	settle.go       results of re-crawls and of compactions
 //	channel.go      Call, Answer: calls of publishers through the operator's channel
+//	node.go         names of the requests of several machines; announce.go, spread.go: what machines tell each other
+//	status.go       Status: the open requests; Holding: what a take-down would erase
 //	credential.go   Credential: who may call, and for which origins
 //	submit.go       Submission: requests that do not come from a line, and their withdrawal
 //	rejected.go     notes a limited number of rejections

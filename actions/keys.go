@@ -2,12 +2,38 @@ package actions
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"time"
 )
 
 // keysFor is how long the idempotency key of a submission is stored.
 const keysFor = 30 * day
+
+// storedKey returns an idempotency key as it is stored. by is the ID of the credential that used it, "" of the operator.
+func storedKey(key, by string) []byte {
+	digest := sha256.Sum256([]byte(key))
+	return append(digest[:], by...)
+}
+
+// repeated returns the request that was submitted with a key.
+func (l *Ledger) repeated(key string, by *Credential) (r Request, err error) {
+	known, who := false, ""
+	if by != nil {
+		who = by.id
+	}
+	err = l.view(func(t *txn) (err error) {
+		t.now = l.o.Now()
+		if id := t.requestOfKey(storedKey(key, who)); id != 0 && key != "" {
+			r, known, err = t.request(id)
+		}
+		return err
+	})
+	if err == nil && !known {
+		err = reject(NotFound, "no request was submitted with this key")
+	}
+	return r, err
+}
 
 // requestOfKey returns the ID of the request that was submitted with a key, or 0.
 func (t *txn) requestOfKey(key []byte) uint64 {

@@ -43,6 +43,8 @@ type Source struct {
 
 // Request is one action request. It contains no content of the resource.
 type Request struct {
+	// the machine in whose ledger the request has this ID; "" in a ledger, and if one machine crawls alone
+	Node      string    `json:"node,omitempty"`
 	ID        uint64    `json:"id"`
 	Action    string    `json:"action"` // acap.TakeDown or acap.ReCrawl
 	URL       string    `json:"url"`

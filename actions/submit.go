@@ -2,7 +2,6 @@ package actions
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
@@ -150,8 +149,7 @@ func (t *txn) submit(r *Request, s Submission, o Options) (replayed bool, err er
 	if err != nil {
 		return false, err
 	}
-	digest := sha256.Sum256([]byte(s.Key))
-	key := append(digest[:], by.id...)
+	key := storedKey(s.Key, by.id)
 	if id := t.requestOfKey(key); id != 0 && s.Key != "" {
 		first, _, err := t.request(id)
 		switch {

@@ -60,6 +60,21 @@ func (c *Caller) Members(ctx context.Context) (list []Peer, err error) {
 	return list, ctx.Err()
 }
 
+// Stopped returns the names of the nodes that have copies and do not run, as the servers announced last. A node that
+// was forgotten is none of them.
+func (c *Caller) Stopped(ctx context.Context) (list []string, err error) {
+	running, err := c.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.link.progress() {
+		if !slices.ContainsFunc(running, func(is Peer) bool { return is.Node == p.Node }) {
+			list = append(list, p.Node)
+		}
+	}
+	return list, nil
+}
+
 // Owner returns the node that crawls a host, as the servers announced last; "" if none does.
 func (c *Caller) Owner(host string) (string, error) {
 	for _, e := range c.link.state.list() {

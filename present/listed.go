@@ -41,6 +41,26 @@ func (p *Presenter) Listed(ctx context.Context, rawurl string, who Reader) (list
 	return true, l.Limits(l.facts).Until, nil
 }
 
+// Refuses reports whether the policy that was read last, or a take-down, refuses the reader a link to rawurl or all its
+// copies, whether something of it is archived or not. It reads no copy: what depends on the elements of a copy is not
+// refused. unknown reports that nothing can be shown because there is no policy, which is not a refusal.
+func (p *Presenter) Refuses(ctx context.Context, rawurl string, who Reader) (refuses, unknown bool, err error) {
+	way, r, _, err := p.lookUp(ctx, rawurl, who)
+	if err != nil {
+		return false, false, err
+	}
+	r.URL = way[len(way)-1]
+	l, err := p.linkTo(ctx, way, r, nil, who)
+	switch {
+	case err != nil || l.Reason == acap.Unavailable:
+		return false, true, ctx.Err()
+	case l.down != nil, !l.open && l.Reason != acap.Unfulfillable:
+		return true, false, nil
+	}
+	d, all, err := p.closed(ctx, way, r, who, copies)
+	return all && d.Reason != acap.Unavailable, all && d.Reason == acap.Unavailable, err
+}
+
 // link is the decision on a link to the page at the end of a redirect chain.
 type link struct {
 	acap.Decision             // by the terms of the page

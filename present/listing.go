@@ -20,6 +20,8 @@ type Listing struct {
 	Origin func(origin string) bool
 	// Addresses are the only addresses that may be selected; nil: all. The rest of the archive is not read.
 	Addresses []string
+	// Text describes the listing for another process, in a form that the caller of List chooses. List does not use it.
+	Text string
 
 	held int // number of addresses held in memory; 0: mostHeld
 }

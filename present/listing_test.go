@@ -120,3 +120,43 @@ func BenchmarkListed(b *testing.B) {
 		}
 	}
 }
+
+// TestRefuses checks what the terms refuse of pages that are archived and of pages that never were.
+func TestRefuses(t *testing.T) {
+	s := open(t)
+	s.hold("/a", "<p>a")
+	const both = "[/a /never]"
+	for robots, want := range map[string]string{
+		"":                                 "[]",
+		"ACAP-disallow-present-link: /":    both,
+		"ACAP-disallow-present: /":         both,
+		"ACAP-disallow-present: /n":        "[/never]",
+		"ACAP-disallow-present-oldcopy: /": "[]", // the current copy may be shown
+		"ACAP-disallow-present-currentcopy: /\nACAP-disallow-present-oldcopy: /": both,
+		"ACAP-request-take-down: /a":                                        "[/a]",
+		"ACAP-request-take-down: /never":                                    "[/never]",
+		"ACAP-allow-present: / time-limit=until-2012-12-31":                 both,
+		"ACAP-allow-present: / must-include-resource=the-acap:credit:id:by": "[]", // it may be in the copy
+		"ACAP-allow-present: / target-condition=prohibitedcountrylist:FR":   both,
+		"ACAP-allow-present: / target-condition=prohibitedcountrylist:BE":   "[]",
+	} {
+		s.setRobots(robots)
+		refused := []string{}
+		for _, path := range []string{"/a", "/never"} {
+			is, unknown, err := s.Refuses(t.Context(), site+path, Reader{Target: acap.Target{Country: "FR"}})
+			if unknown || err != nil {
+				t.Errorf("%s of %q: unknown %v, %v", path, robots, unknown, err)
+			}
+			if is {
+				refused = append(refused, path)
+			}
+		}
+		if got := fmt.Sprint(refused); got != want {
+			t.Errorf("%q refuses %s, not %s", robots, got, want)
+		}
+	}
+	s.policy = nil
+	if got, unknown, err := s.Refuses(t.Context(), site+"/a", Reader{}); got || !unknown || err != nil {
+		t.Errorf("without a policy: %v %v %v", got, unknown, err)
+	}
+}

@@ -230,11 +230,8 @@ func (h *Handler) apiList(w http.ResponseWriter, r *request, v values) error {
 	if err != nil {
 		return err
 	}
-	list, after, limit := []present.Entry{}, v.text("after"), v.number("limit")
-	all := present.Listing{Key: func(address string) string { return address },
-		In:     func(address string) bool { return address > after },
-		Origin: func(origin string) bool { return origin+"0" > after }} // "0" follows the slash after an origin
-	for version, err := range h.o.Presenter.List(r.Context(), all, who) {
+	list, limit := []present.Entry{}, v.number("limit")
+	for version, err := range h.o.Presenter.List(r.Context(), listingAfter(v.text("after")), who) {
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func (h *Handler) cdx(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return badRequest(sentence("The query cannot be answered: " + err.Error()))
 	}
-	l := present.Listing{Key: warc.URLKey, In: q.InRanges, Origin: q.InOrigin, Addresses: q.Addresses()}
+	l := cdxListing(q, values)
 	if l.Addresses == nil {
 		done, err := h.scans.take(r.Context(), r.visitor.Reader.IP)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/cdx"
 	"github.com/acapcrawl/acapcrawl/internal/stock"
 	"github.com/acapcrawl/acapcrawl/memento"
 )
@@ -209,6 +210,41 @@ func TestCDXHead(t *testing.T) {
 		get, head := ask(h, "GET", "/cdx?"+query), ask(h, "HEAD", "/cdx?"+query)
 		if get.Code != head.Code || head.Body.Len() > 0 {
 			t.Errorf("%s: GET %d, HEAD %d %s", query, get.Code, head.Code, head.Body)
+		}
+	}
+}
+
+// TestListingOf checks that another process makes the same listing from its text.
+func TestListingOf(t *testing.T) {
+	for _, sent := range []string{"url=quay.example/path*&limit=2&filter=mime:x", "url=quay.example&matchType=domain",
+		"url=http://quay.example/a?b=c%26d", ""} {
+		l := listingAfter("http://quay.example/b")
+		if sent != "" {
+			values, _ := url.ParseQuery(sent)
+			q, err := cdx.Parse(values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l = cdxListing(q, values)
+		}
+		again, err := ListingOf(l.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(again.Addresses) != fmt.Sprint(l.Addresses) || again.Text != l.Text {
+			t.Errorf("%q: %+v", sent, again)
+		}
+		for _, address := range []string{"http://quay.example/a", "http://quay.example/c", "http://quay.example/path/x",
+			"http://www.reef.example/", "http://a.quay.example/", "http://quay.example/a?b=c&d"} {
+			key := l.Key(address)
+			if again.Key(address) != key || again.In(key) != l.In(key) || again.Origin(address) != l.Origin(address) {
+				t.Errorf("%q: %s", sent, address)
+			}
+		}
+	}
+	for _, text := range []string{"", "x", "cdx?", "cdx?url=a&x=y", "cdx?%"} {
+		if _, err := ListingOf(text); err == nil {
+			t.Errorf("%q is a listing", text)
 		}
 	}
 }

@@ -14,6 +14,7 @@
 //	memento.go  the versions of a page as package memento names them
 //	timegate.go TimeGate and TimeMap (RFC 7089)
 //	cdx.go      the CDX server API
+//	listing.go  lists of versions, described for other processes
 //	feed.go     Atom feeds of new versions and matches
 //	finding.go  how programs use this server: OpenSearch, robots.txt
 //	versions.go the versions of a page; timeline.go: a picture of their numbers

@@ -73,11 +73,45 @@ func (h *Handler) feed(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	out.Author = "acapcrawl"
-	out.Updated = time.Unix(0, 0).UTC().Format(time.RFC3339) // of a feed without entries
-	if len(out.Entries) > 0 {
-		out.Updated = out.Entries[0].Updated
-	}
+	out.setUpdated()
 	return writeXML(w, r, atomType+"; charset=utf-8", out)
+}
+
+func (f *atomFeed) setUpdated() {
+	f.Updated = time.Unix(0, 0).UTC().Format(time.RFC3339) // of a feed without entries
+	if len(f.Entries) > 0 {
+		f.Updated = f.Entries[0].Updated
+	}
+}
+
+// MergeFeeds returns one feed of the versions in the feeds that several machines have made about one page. It leaves
+// out feeds that are damaged; used is the number of the others. If all are damaged, it returns an error.
+func MergeFeeds(feeds [][]byte) (text []byte, used int, err error) {
+	var out atomFeed
+	known := map[string]bool{}
+	for _, feed := range feeds {
+		var one atomFeed
+		if err = xml.Unmarshal(feed, &one); err != nil {
+			continue
+		}
+		used++
+		entries := out.Entries
+		for _, e := range one.Entries {
+			if !known[e.ID] {
+				known[e.ID] = true
+				entries = append(entries, e)
+			}
+		}
+		out, out.Entries = one, entries
+	}
+	if used == 0 {
+		return nil, 0, err
+	}
+	slices.SortStableFunc(out.Entries, func(a, b atomEntry) int { return cmp.Compare(b.Updated, a.Updated) })
+	out.Entries = out.Entries[:min(len(out.Entries), inFeed)]
+	out.setUpdated()
+	text, err = textOfXML(out)
+	return text, used, err
 }
 
 // feedPath returns the path of a feed with a parameter.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"encoding/xml"
 	"fmt"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/stock"
+	"github.com/acapcrawl/acapcrawl/present"
 )
 
 // readFeed reads a feed and checks what RFC 4287 demands of every feed and entry (4.1.1, 4.1.2, 4.2.6).
@@ -189,6 +191,60 @@ func TestOwnRobots(t *testing.T) {
 	for _, path := range []string{"/", "/search", "/docs", "/sites"} {
 		if !may(path) {
 			t.Errorf("%s may not be crawled", path)
+		}
+	}
+}
+
+// TestMergeFeeds checks that a feed of several machines has each version once, the newest first.
+func TestMergeFeeds(t *testing.T) {
+	at := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	var feeds [][]byte
+	for _, hours := range [][]int{{0, 2}, {1, 2}} {
+		s, h := stocked(t)
+		for _, n := range hours {
+			s.Hold("/a", "<p>"+fmt.Sprint(n), at.Add(time.Duration(n)*time.Hour))
+		}
+		feeds = append(feeds, askFrom(h, Visitor{Base: base}, "GET", versionsFeed).Body.Bytes())
+	}
+	feeds = append(feeds, []byte("<feed"), []byte("no feed"))
+	text, used, err := MergeFeeds(feeds)
+	if err != nil || used != 2 {
+		t.Fatalf("%d %v", used, err)
+	}
+	var out atomFeed
+	if err := xml.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	var times []string
+	for _, e := range out.Entries {
+		times = append(times, e.Updated[11:13])
+	}
+	if strings.Join(times, " ") != "14 13 12" || out.Updated != "2026-01-05T14:00:00Z" || out.Author == "" ||
+		len(out.Links) != 2 {
+		t.Errorf("%s", text)
+	}
+	if _, _, err := MergeFeeds(feeds[2:]); err == nil {
+		t.Error("damaged feeds are merged")
+	}
+}
+
+// TestRefusedElsewhere checks that only a process of a cluster learns that a page is refused.
+func TestRefusedElsewhere(t *testing.T) {
+	f := &fixed{}
+	h, err := New(Options{Presenter: f, Refuses: func(_ context.Context, address string, _ present.Reader) bool {
+		return address == stock.Site+"/shy"
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sent := range []string{"/raw/20260101000000/", "/versions/", "/api/v1/show?url=", "/timegate/"} {
+		for path, refused := range map[string]bool{"/shy": true, "/never": false} {
+			for _, shard := range []bool{true, false} {
+				w := askFrom(h, Visitor{Base: base, Shard: shard}, "GET", sent+stock.Site+path)
+				if got := w.Header().Get(ReasonHeader) == ReasonRefused; w.Code != 404 || got != (refused && shard) {
+					t.Errorf("%s%s, shard %v: %d %v", sent, path, shard, w.Code, w.Header())
+				}
+			}
 		}
 	}
 }

@@ -34,11 +34,17 @@ func (h *Handler) openSearch(w http.ResponseWriter, r *request) error {
 
 // writeXML answers with value as a document, and an ETag.
 func writeXML(w http.ResponseWriter, r *request, kind string, value any) error {
-	text, err := xml.MarshalIndent(value, "", " ")
+	text, err := textOfXML(value)
 	if err != nil {
 		return err
 	}
-	return writeTagged(w, r, kind, append(append([]byte(xml.Header), text...), '\n'))
+	return writeTagged(w, r, kind, text)
+}
+
+// textOfXML returns a value as an XML document.
+func textOfXML(value any) ([]byte, error) {
+	text, err := xml.MarshalIndent(value, "", " ")
+	return append(append([]byte(xml.Header), text...), '\n'), err
 }
 
 // ownRobots keeps other crawlers away from everything that shows archived pages or lists them for programs:

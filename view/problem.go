@@ -201,6 +201,12 @@ func (p *Problem) setHeader(head http.Header, shard bool) {
 	head.Set("Cache-Control", "no-store")
 }
 
+// refuses reports whether the terms refuse the visitor the page that a request is about.
+func (h *Handler) refuses(r *request) bool {
+	page := targetIn(cmp.Or(r.rest, r.query.Get("url")))
+	return page != "" && h.o.Refuses != nil && h.o.Refuses(r.Context(), page, r.visitor.reader())
+}
+
 // writeProblem answers with p: as a problem document if the route is part of the API, otherwise as a page.
 func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 	head := w.Header()
@@ -220,6 +226,9 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		head.Set("Content-Security-Policy", policyFor(r.visitor, policy))
 	}
 	p.setHeader(head, r.visitor.Shard)
+	if r.visitor.Shard && p.Status == http.StatusNotFound && h.refuses(r) {
+		head.Set(ReasonHeader, ReasonRefused)
+	}
 	if r.api {
 		body, err := json.Marshal(struct {
 			Type string `json:"type"`

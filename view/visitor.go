@@ -2,6 +2,8 @@ package view
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -38,11 +40,21 @@ const (
 	Operator  Role = "operator"  // sees and submits all requests
 )
 
-// ReasonHeader is the header with the code of a problem, or ReasonDown; see Visitor.Shard.
+// ReasonHeader is the header with the code of a problem, or one of these reasons; see Visitor.Shard.
 const ReasonHeader = "Acapcrawl-Reason"
 
-// ReasonDown means that a take-down is in force.
-const ReasonDown = "taken-down"
+const (
+	ReasonDown    = "taken-down" // a take-down is in force
+	ReasonRefused = "refused"    // nothing may be shown, not even that a page is archived; the status is 404
+)
+
+// ShardsHeader says in an answer how many machines of a cluster have answered, of how many: "2/3".
+const ShardsHeader = "Acapcrawl-Shards"
+
+// SetShards sets the header of an answer that says how many machines have answered, of how many.
+func SetShards(h http.Header, answered, total int) {
+	h.Set(ShardsHeader, fmt.Sprintf("%d/%d", answered, total))
+}
 
 type visitorKey struct{}
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/view"
 )
@@ -24,7 +25,16 @@ type Entry struct {
 	Role    view.Role `json:"role,omitempty"`
 	Name    string    `json:"name,omitempty"`    // name of the user; of a failed login it is not recorded
 	Client  string    `json:"client"`            // address of the client
+	Node    string    `json:"node,omitempty"`    // the machine in whose ledger the action request is; "": the only one
 	Request uint64    `json:"request,omitempty"` // ID of the action request
+}
+
+// About returns the name of the action request, "" if the entry is about none.
+func (e Entry) About() string {
+	if e.Request == 0 {
+		return ""
+	}
+	return actions.Name(e.Node, e.Request)
 }
 
 // The values of Entry.What.
@@ -138,15 +148,14 @@ func (a *entries) last(n int) ([]Entry, error) {
 	return all[:min(n, len(all))], nil
 }
 
-// record adds an entry about r to the audit log, if there is one.
-func (s *Server) record(r *http.Request, what string, in session, id uint64) error {
+// record adds an entry about r to the audit log, if there is one. It sets time, user and client of the entry.
+func (s *Server) record(r *http.Request, e Entry, in session) error {
 	if s.o.Audit == nil {
 		return nil
 	}
-	client := s.address(r)
-	if ip, ok := addressOf(client); ok {
-		client = ip.String()
+	e.Time, e.Role, e.Name, e.Client = s.o.Now().UTC(), in.role, in.name, s.address(r)
+	if ip, ok := addressOf(e.Client); ok {
+		e.Client = ip.String()
 	}
-	return s.o.Audit.Append(Entry{Time: s.o.Now().UTC(), What: what, Role: in.role, Name: in.name, Client: client,
-		Request: id})
+	return s.o.Audit.Append(e)
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -51,6 +51,7 @@ type requestsView struct {
 	Key, Action, URL string // the fields of the form
 	Problem          string // why a submission was refused
 	Contact          string // URL under which publishers reach the operator; "": unknown
+	Absent           int    // number of machines of the archive that did not answer
 }
 
 // listed is the number of requests on a page.
@@ -59,36 +60,41 @@ const listed = 100
 // requestsPage shows the requests that the visitor may see.
 func (s *Server) requestsPage(w http.ResponseWriter, r *http.Request) error {
 	v := requestsView{Key: randomToken()}
-	f := actions.Filter{Newest: true, Limit: listed}
+	c := newestCall()
 	for name, values := range r.URL.Query() {
 		var err error
 		switch {
 		case len(values) != 1:
 			return malformed(name + " is given more than once")
 		case name == "url":
-			f.URL, v.URL, v.About = values[0], values[0], values[0]
+			c.Filter.URL, v.URL, v.About = values[0], values[0], values[0]
 		case name == "before":
-			f.Before, err = strconv.ParseUint(values[0], 10, 64)
+			c.Filter.Before, c.At, err = position(values[0])
 			v.Paged = true
 		default:
 			return malformed("a list can be narrowed by url and paged by before, not by " + strconv.Quote(name))
 		}
 		if err != nil {
-			return malformed("before must be a number")
+			return malformed("before must be a number, or what a link to older requests has")
 		}
 	}
-	return s.writeRequests(w, r, http.StatusOK, f, v)
+	return s.writeRequests(w, r, http.StatusOK, c, v)
 }
 
-func (s *Server) writeRequests(w http.ResponseWriter, r *http.Request, status int, f actions.Filter,
+// newestCall returns the call for the first page of requests.
+func newestCall() actions.Call {
+	return actions.Call{Do: actions.DoList, Filter: actions.Filter{Newest: true, Limit: listed}}
+}
+
+func (s *Server) writeRequests(w http.ResponseWriter, r *http.Request, status int, c actions.Call,
 	v requestsView) error {
-	a, err := s.callFor(r, actions.Call{Do: actions.DoList, Filter: f})
+	a, err := s.callFor(r, c)
 	if err != nil {
 		return err
 	}
-	v.Requests, v.Contact = a.Requests, s.o.Contact
-	if a.Next != 0 {
-		next := url.Values{"before": {strconv.FormatUint(a.Next, 10)}}
+	v.Requests, v.Contact, v.Absent = a.Requests, s.o.Contact, a.Shards.Missing()
+	if before := nextPage(a); before != "" {
+		next := url.Values{"before": {before}}
 		if v.About != "" {
 			next.Set("url", v.About)
 		}
@@ -123,7 +129,7 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 	if p, refused := errors.AsType[*problem](err); refused && (p.status == http.StatusUnprocessableEntity ||
 		p.code == actions.WrongOrigin || p.code == actions.KeyReused || p.code == actions.Malformed) {
 		noteCode(w, p.code)
-		return s.writeRequests(w, r, p.status, actions.Filter{Newest: true, Limit: listed}, requestsView{
+		return s.writeRequests(w, r, p.status, newestCall(), requestsView{
 			Key: randomToken(), Action: get("action"), URL: get("url"),
 			Problem: display.Sentence("not submitted: " + p.detail)})
 	}
@@ -138,31 +144,31 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 			confirmView{a.Request, *a.Holding, call.Key})
 	}
 	if !a.Replayed {
-		s.recordChange(r, Submitted, in, a.Request.ID)
+		s.recordChange(r, Submitted, in, a.Request)
 	}
-	return seeRequest(w, r, a.Request.ID)
+	return seeRequest(w, r, a.Request)
 }
 
 // recordChange adds an entry about a change. The change has already happened, and the ledger
 // records it too.
-func (s *Server) recordChange(r *http.Request, what string, in session, id uint64) {
-	if err := s.record(r, what, in, id); err != nil {
+func (s *Server) recordChange(r *http.Request, what string, in session, about *actions.Request) {
+	if err := s.record(r, Entry{What: what, Node: about.Node, Request: about.ID}, in); err != nil {
 		s.failed(err)
 	}
 }
 
-func seeRequest(w http.ResponseWriter, r *http.Request, id uint64) error {
-	http.Redirect(w, r, fmt.Sprintf("/requests/%d", id), http.StatusSeeOther)
+func seeRequest(w http.ResponseWriter, r *http.Request, about *actions.Request) error {
+	http.Redirect(w, r, "/requests/"+about.Name(), http.StatusSeeOther)
 	return nil
 }
 
 // requestPage shows one request, with its receipt for the operator and for its publisher.
 func (s *Server) requestPage(w http.ResponseWriter, r *http.Request) error {
-	id, err := requestID(r)
+	about, err := callAbout(r, actions.DoGet)
 	if err != nil {
 		return err
 	}
-	a, err := s.callFor(r, actions.Call{Do: actions.DoGet, ID: id})
+	a, err := s.callFor(r, about)
 	if err != nil {
 		return err
 	}
@@ -172,7 +178,7 @@ func (s *Server) requestPage(w http.ResponseWriter, r *http.Request) error {
 		Withdrawable bool
 	}{Request: a.Request, Withdrawable: withdrawable(view.VisitorOf(r.Context()).Role, a.Request)}
 	if in, _, ok := s.session(r); ok && in.role != view.Anyone && !a.Request.Done.IsZero() {
-		text, err := s.readReceipt(r, id)
+		text, err := s.readReceipt(r)
 		if p, is := errors.AsType[*problem](err); is && p.code == actions.NotFound {
 			err = nil
 		}
@@ -184,7 +190,7 @@ func (s *Server) requestPage(w http.ResponseWriter, r *http.Request) error {
 			v.Receipt = out.String()
 		}
 	}
-	return s.o.Frame.Write(w, r, http.StatusOK, "request.html", fmt.Sprintf("Request %d", id), v)
+	return s.o.Frame.Write(w, r, http.StatusOK, "request.html", "Request "+a.Request.Name(), v)
 }
 
 // withdrawable reports whether a visitor with this role can withdraw r. A request in robots.txt is
@@ -199,22 +205,23 @@ func withdrawable(role view.Role, r *actions.Request) bool {
 	return false
 }
 
-func (s *Server) readReceipt(r *http.Request, id uint64) (json.RawMessage, error) {
-	a, err := s.callFor(r, actions.Call{Do: actions.DoReceipt, ID: id})
+func (s *Server) readReceipt(r *http.Request) (json.RawMessage, error) {
+	about, err := callAbout(r, actions.DoReceipt)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.callFor(r, about)
 	return a.Receipt, err
 }
 
 // receiptFile sends a receipt byte for byte, so that its signature can be checked.
 func (s *Server) receiptFile(w http.ResponseWriter, r *http.Request) error {
-	id, err := requestID(r)
+	text, err := s.readReceipt(r)
 	if err != nil {
 		return err
 	}
-	text, err := s.readReceipt(r, id)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="receipt-%d.json"`, id))
+	name := strings.ReplaceAll(r.PathValue("id"), ":", "-") // a colon is not allowed in file names everywhere
+	w.Header().Set("Content-Disposition", `attachment; filename="receipt-`+name+`.json"`)
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(append(text, '\n')) // the client may have gone
 	return nil
@@ -226,15 +233,19 @@ func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, err := requestID(r)
+	about, err := callAbout(r, actions.DoWithdraw)
 	if err != nil {
 		return err
 	}
-	if _, err := s.callFor(r, actions.Call{Do: actions.DoWithdraw, ID: id}); err != nil {
+	a, err := s.callFor(r, about)
+	if err != nil {
 		return err
 	}
-	s.recordChange(r, Withdrew, in, id)
-	return seeRequest(w, r, id)
+	if a.Request == nil {
+		return errors.New("a withdrawal was answered without a request")
+	}
+	s.recordChange(r, Withdrew, in, a.Request)
+	return seeRequest(w, r, a.Request)
 }
 
 // audited is the number of entries of the audit log on its page.

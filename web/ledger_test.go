@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // TestConfirm checks that a take-down is submitted only after the page that says what it erases, and that no action
@@ -61,5 +62,63 @@ func TestSessionEnded(t *testing.T) {
 	}
 	if f.changes() != 0 {
 		t.Errorf("%d changes", f.changes())
+	}
+}
+
+// TestMachines checks names and positions of the requests of several machines, in the API, on the pages and in the
+// audit log.
+func TestMachines(t *testing.T) {
+	f := newOffice(t, Options{})
+	one := actions.Request{Node: "a", ID: 17, Action: "take-down", URL: "https://quay.example/x", Standing: true,
+		State: actions.Done, Done: f.clock.now(), From: actions.Source{Kind: actions.Operator}}
+	f.answer = func(c actions.Call) (actions.Answer, error) {
+		if c.Do == actions.DoList {
+			return actions.Answer{Requests: []actions.Request{one}, NextAt: actions.Positions{"a": 17, "b": 0},
+				Shards: &actions.Shards{Answered: 2, Total: 3}}, nil
+		}
+		return actions.Answer{Request: &one, Receipt: []byte(`{}`)}, nil
+	}
+	last := func() actions.Call { return f.calls[len(f.calls)-1] }
+	operator := f.browser(t, "http://localhost")
+	operator.login("operator", password)
+	token := operator.formToken()
+	w := operator.do("GET", "/api/v1/requests?after=a:3,b:9", nil)
+	if w.Code != 200 || w.Header().Get("Link") != `</api/v1/requests?after=a%3A17%2Cb%3A0>; rel="next"` ||
+		w.Header().Get(view.ShardsHeader) != "2/3" || !strings.Contains(w.Body.String(), `"node":"a","id":17`) {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if c := last(); c.At.String() != "a:3,b:9" || c.Filter.After != 0 {
+		t.Errorf("%+v", c)
+	}
+	if w := operator.do("GET", "/requests?before=a:3", nil); w.Code != 200 || last().At.String() != "a:3" ||
+		!strings.Contains(w.Body.String(), `<a href="/requests/a:17">a:17</a>`) ||
+		!strings.Contains(w.Body.String(), `href="/requests?before=a%3A17%2Cb%3A0"`) ||
+		!strings.Contains(w.Body.String(), "1 machine of this archive did not answer") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := operator.do("GET", "/requests/a:17", nil); w.Code != 200 || last().Node != "a" || last().ID != 17 ||
+		!strings.Contains(w.Body.String(), `action="/requests/a:17/withdraw"`) {
+		t.Errorf("%d %+v %s", w.Code, last(), w.Body)
+	}
+	if w := operator.do("GET", "/requests/a:17/receipt", nil); w.Code != 200 ||
+		w.Header().Get("Content-Disposition") != `attachment; filename="receipt-a-17.json"` {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	w = operator.do("POST", "/requests/a:17/withdraw", submission7(token))
+	if w.Header().Get("Location") != "/requests/a:17" || last().Do != actions.DoWithdraw || last().Node != "a" {
+		t.Errorf("%d %v %+v", w.Code, w.Header(), last())
+	}
+	if w := operator.do("GET", "/audit", nil); !strings.Contains(w.Body.String(), `<a href="/requests/a:17">a:17</a>`) {
+		t.Errorf("%s", w.Body)
+	}
+	for _, path := range []string{"/api/v1/requests?after=a:1,x", "/requests?before=a", "/requests?before=a:1,17"} {
+		if w := operator.do("GET", path, nil); w.Code != 400 {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	for _, path := range []string{"/requests/a:017", "/requests/:17", "/api/v1/requests/a:"} {
+		if w := operator.do("GET", path, nil); w.Code != 404 {
+			t.Errorf("%s: %d", path, w.Code)
+		}
 	}
 }

@@ -244,7 +244,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	user := r.PostForm.Get("user")
 	in, err := s.authenticate(r, user, r.PostForm.Get("password"))
 	if p, wrong := errors.AsType[*problem](err); wrong {
-		if err := s.record(r, FailedLogin, in, 0); err != nil {
+		if err := s.record(r, Entry{What: FailedLogin}, in); err != nil {
 			s.failed(err)
 		}
 		noteCode(w, p.code)
@@ -253,7 +253,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.limits.loginWorked(client)
 	if err == nil {
-		err = s.record(r, Login, in, 0)
+		err = s.record(r, Entry{What: Login}, in)
 	}
 	if err != nil {
 		return err
@@ -318,7 +318,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.sessions.close(token)
-	if err := s.record(r, Logout, in, 0); err != nil {
+	if err := s.record(r, Entry{What: Logout}, in); err != nil {
 		s.failed(err)
 	}
 	c, _ := s.cookie(r, "")

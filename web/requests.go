@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // readToken returns the access token of the HTTP request r. It returns an error if the client must
@@ -102,7 +103,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 		status = http.StatusOK
 	}
-	w.Header().Set("Location", fmt.Sprintf("/api/v1/requests/%d", a.Request.ID))
+	w.Header().Set("Location", "/api/v1/requests/"+a.Request.Name())
 	writeJSON(w, "application/json", status, requestAnswer(a))
 	return nil
 }
@@ -128,31 +129,59 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return malformed("the query cannot be read")
 	}
-	f, err := filterOf(q)
+	call, err := listCall(q)
 	if err != nil {
 		return err
 	}
-	a, err := s.read(r, actions.Call{Do: actions.DoList, Filter: f})
+	a, err := s.read(r, call)
 	if err != nil {
 		return err
 	}
 	if a.Requests == nil {
 		a.Requests = []actions.Request{}
 	}
-	if a.Next > 0 {
-		q.Set("after", strconv.FormatUint(a.Next, 10))
+	if next := nextPage(a); next != "" {
+		q.Set("after", next)
 		w.Header().Set("Link", "</api/v1/requests?"+q.Encode()+`>; rel="next"`)
+	}
+	if in := a.Shards; in != nil {
+		view.SetShards(w.Header(), in.Answered, in.Total)
 	}
 	writeJSON(w, "application/json", http.StatusOK, a.Requests)
 	return nil
 }
 
-// filterOf returns the filter that the parameters of a list describe.
-func filterOf(q url.Values) (f actions.Filter, err error) {
+// nextPage returns the position of the next page of a list, "" if there is none.
+func nextPage(a actions.Answer) string {
+	switch {
+	case a.NextAt != nil:
+		return a.NextAt.String()
+	case a.Next > 0:
+		return strconv.FormatUint(a.Next, 10)
+	}
+	return ""
+}
+
+// position returns the position of a page: a number, or several if there are several machines.
+func position(text string) (number uint64, at actions.Positions, err error) {
+	if number, err = strconv.ParseUint(text, 10, 64); err == nil {
+		return number, nil, nil
+	}
+	at, ok := actions.ParsePositions(text)
+	if !ok {
+		return 0, nil, err
+	}
+	return 0, at, nil
+}
+
+// listCall returns the call for the list that the parameters describe.
+func listCall(q url.Values) (c actions.Call, err error) {
+	c.Do = actions.DoList
+	f := &c.Filter
 	f.Limit = usualPage
 	for name, values := range q {
 		if len(values) != 1 && name != "origin" {
-			return f, malformed(name + " is given more than once")
+			return c, malformed(name + " is given more than once")
 		}
 		v := values[0]
 		switch name {
@@ -169,20 +198,20 @@ func filterOf(q url.Values) (f actions.Filter, err error) {
 		case "standing":
 			f.Standing, err = strconv.ParseBool(v)
 		case "after":
-			f.After, err = strconv.ParseUint(v, 10, 64)
+			f.After, c.At, err = position(v)
 		case "limit":
 			if f.Limit, err = strconv.Atoi(v); err == nil && (f.Limit < 1 || f.Limit > maxPage) {
 				err = errLimit
 			}
 		default:
-			return f, malformed("a list can be narrowed by origin, action, state, url, since and standing, and paged by after " +
+			return c, malformed("a list can be narrowed by origin, action, state, url, since and standing, and paged by after " +
 				"and limit, not by " + strconv.Quote(name))
 		}
 		if err != nil {
-			return f, malformed(name + " must be " + formOf[name])
+			return c, malformed(name + " must be " + formOf[name])
 		}
 	}
-	return f, nil
+	return c, nil
 }
 
 // originKeys returns the keys of the sites at these addresses.
@@ -206,15 +235,15 @@ var errLimit = errors.New("too few or too many requests")
 // formOf says what the values of parameters must be.
 var formOf = map[string]string{"origin": "the address of a site", "since": "a time as in 2026-01-31T12:00:00Z",
 	"standing": "true or false",
-	"after":    "a number", "limit": "a number from 1 to 1000"}
+	"after":    "a number, or what the header Link of an earlier answer has", "limit": "a number from 1 to 1000"}
 
-// requestID returns the ID of the action request that the path of r contains.
-func requestID(r *http.Request) (uint64, error) {
-	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
-	if err != nil || strconv.FormatUint(id, 10) != r.PathValue("id") {
-		return 0, rejection(actions.NotFound, "there is no such request of your origins")
+// callAbout returns a call about the action request that the path of r names.
+func callAbout(r *http.Request, do string) (c actions.Call, err error) {
+	node, id, ok := actions.ParseName(r.PathValue("id"))
+	if !ok {
+		return c, rejection(actions.NotFound, "there is no such request of your origins")
 	}
-	return id, nil
+	return actions.Call{Do: do, Node: node, ID: id}, nil
 }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
@@ -230,11 +259,11 @@ func (s *Server) withdraw(w http.ResponseWriter, r *http.Request) error {
 // writes the part of the answer that value returns.
 func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string,
 	call func(*http.Request, actions.Call) (actions.Answer, error), value func(actions.Answer) any) error {
-	id, err := requestID(r)
+	about, err := callAbout(r, do)
 	if err != nil {
 		return err
 	}
-	a, err := call(r, actions.Call{Do: do, ID: id})
+	a, err := call(r, about)
 	if err != nil {
 		return err
 	}

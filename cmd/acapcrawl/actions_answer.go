@@ -15,6 +15,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
+// answerName is the hidden verb that answers an actions.Call.
+const answerName = "actions answer"
+
 // maxCall is the maximum size in bytes of an actions.Call, which is the JSON form of one request of
 // a publisher.
 const maxCall = 64 << 10

@@ -73,11 +73,16 @@ once and cannot be recovered. An origin is scheme, host and port, for example ht
 
 func (c *Command) credentialsListVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "ls", Short: "List current and former credentials, without tokens", Args: noArgs}
+	cmd.Flags().SortFlags = false
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.settings(cmd)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case c.asksNamed(cmd, cfg):
+			return c.onEachNode(cmd.Context(), cfg, callOf(cmd, nil), out.JSON())
 		}
 		return c.runCredentialsList(cfg, out.JSON())
 	}

@@ -34,16 +34,10 @@ func (c *Command) actionsShowVerb() *cobra.Command {
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := actionsRequest{JSON: out.JSON(), Receipt: *receipt, File: *file, Force: *force}
-		if len(args) != 1 {
-			return misuse(cmd.CommandPath()+" 17", "%s takes the ID of one request", cmd.CommandPath())
-		}
-		node, id, named := strings.Cut(args[0], ":")
-		if !named {
-			node, id = "", args[0]
-		}
+		var node string
 		var err error
-		if r.ID, err = strconv.ParseUint(id, 10, 64); err != nil || r.ID == 0 {
-			return misuse("acapcrawl actions ls", "%q is not the ID of a request", args[0])
+		if node, r.ID, err = requestName(cmd, args); err != nil {
+			return err
 		}
 		if r.File != "" && !r.Receipt {
 			return misuse("--receipt --output "+r.File, "--output needs --receipt")
@@ -53,9 +47,9 @@ func (c *Command) actionsShowVerb() *cobra.Command {
 		case err != nil:
 			return err
 		case c.asksNodes(cfg):
-			return c.showActionOfNode(cmd.Context(), cfg, node, callOf(cmd, []string{id}), r)
-		case named:
-			return misuse("--cluster nats://…", "%s names a node, but no cluster is given", args[0])
+			return c.showActionOfNode(cmd.Context(), cfg, node, callOf(cmd, []string{strconv.FormatUint(r.ID, 10)}), r)
+		case node != "":
+			return noCluster(args[0])
 		}
 		return c.runActionsShow(cfg, r)
 	}

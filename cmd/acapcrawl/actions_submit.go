@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -34,10 +36,12 @@ func (c *Command) actionsSubmitVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit take-down|re-crawl URL",
 		Short: "Request a take-down or a re-crawl of one resource",
-		Long: `Request a take-down or a re-crawl of one resource: as the operator of this data directory, or
-with --to as a publisher from an operator that runs acapcrawl serve there. A take-down is executed at once,
-and is in force until actions withdraw ends it: meanwhile the resource is not archived, indexed or shown.`,
+		Long: `Request a take-down or a re-crawl of one resource: as the operator of this data directory or,
+with --cluster, of a cluster, or with --to as a publisher from an operator that runs acapcrawl serve there. A
+take-down is executed at once, and is in force until actions withdraw ends it: meanwhile the resource is not
+archived, indexed or shown.`,
 		Example: `  acapcrawl actions submit take-down https://example.com/old.html
+  acapcrawl actions submit take-down https://example.com/old.html --cluster nats://n1:4222
   acapcrawl actions submit re-crawl https://example.com/news.html --to https://requests.example.org --token-file token`,
 	}
 	flags := cmd.Flags()
@@ -45,16 +49,17 @@ and is in force until actions withdraw ends it: meanwhile the resource is not ar
 	key := flags.String("key", "", "use `TEXT` as idempotency key: repetitions have no further effect")
 	to := flags.String("to", "", "send the request to acapcrawl serve at `URL`, as a publisher")
 	token := flags.String("token-file", "", "with --to: read the token from `FILE`; - is standard input")
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		actions := []string{acap.TakeDown, acap.ReCrawl}
+		known := []string{acap.TakeDown, acap.ReCrawl}
 		switch {
 		case len(args) != 2:
 			return misuse(cmd.CommandPath()+" take-down https://example.com/old.html", "%s takes an action and a URL",
 				cmd.CommandPath())
 		case args[0] != acap.TakeDown && args[0] != acap.ReCrawl:
-			return misuse(config.Nearest(args[0], actions), "%q is not an action: the actions are %s", args[0],
-				strings.Join(actions, " and "))
+			return misuse(config.Nearest(args[0], known), "%q is not an action: the actions are %s", args[0],
+				strings.Join(known, " and "))
 		case (*to == "") != (*token == ""):
 			return misuse("--to https://requests.example.org --token-file FILE", "--to and --token-file go together")
 		}
@@ -63,13 +68,15 @@ and is in force until actions withdraw ends it: meanwhile the resource is not ar
 			return err
 		}
 		r := submitRequest{Action: args[0], URL: args[1], Key: *key, JSON: out.JSON(), To: *to, Token: *token}
-		if r.To != "" {
+		switch {
+		case r.To != "":
 			return c.sendRequest(cmd.Context(), r)
+		case c.asksNamed(cmd, cfg):
+			return c.callLedgers(cmd.Context(), cfg, actions.Call{Do: actions.DoSubmit, Action: r.Action, URL: r.URL,
+				Key: r.Key}, r.JSON)
 		}
 		return c.runSubmit(cmd.Context(), cfg, r)
 	}
-	localOnly(cmd, "a request is submitted at one node, which passes it on to the others",
-		"acapcrawl actions submit … --data DIR on the machine of a node")
 	return cmd
 }
 
@@ -80,22 +87,29 @@ func (c *Command) actionsWithdrawVerb() *cobra.Command {
 		Long: `Withdraw a submitted request, by its number in actions ls. A withdrawn take-down no longer
 blocks anything, and the page is archived again at its next visit. A request in robots.txt is withdrawn by
 removing its line there.`,
-		Example: `  acapcrawl actions withdraw 17`,
+		Example: `  acapcrawl actions withdraw 17
+  acapcrawl actions withdraw a:17 --cluster nats://n1:4222`,
 	}
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ids, err := requestIDs(cmd, args)
+		node, id, err := requestName(cmd, args)
 		if err != nil {
 			return err
-		}
-		if len(ids) != 1 {
-			return misuse("acapcrawl actions ls", "%s takes the number of one request", cmd.CommandPath())
 		}
 		cfg, err := c.settings(cmd)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case node != "" && !c.asksNodes(cfg):
+			return noCluster(args[0])
+		case node != "":
+			return c.callLedgers(cmd.Context(), cfg, actions.Call{Do: actions.DoWithdraw, Node: node, ID: id}, out.JSON())
+		case c.asksNamed(cmd, cfg):
+			return misuse("acapcrawl actions ls --cluster …", "with --cluster, %s needs the name of the node, as in a:%d",
+				cmd.CommandPath(), id)
 		}
-		return c.runWithdraw(cmd.Context(), cfg, ids[0], out.JSON())
+		return c.runWithdraw(cmd.Context(), cfg, id, out.JSON())
 	}
 	return cmd
 }
@@ -132,6 +146,23 @@ func (c *Command) actionsExecuteVerb() *cobra.Command {
 	return cmd
 }
 
+// requestName reads the only argument, the ID of a request, with or without the name of its node.
+func requestName(cmd *cobra.Command, args []string) (node string, id uint64, err error) {
+	if len(args) != 1 {
+		return "", 0, misuse(cmd.CommandPath()+" 17", "%s takes the ID of one request", cmd.CommandPath())
+	}
+	node, id, ok := actions.ParseName(args[0])
+	if !ok || id == 0 {
+		return "", 0, misuse("acapcrawl actions ls", "%q is not the ID of a request", args[0])
+	}
+	return node, id, nil
+}
+
+// noCluster is the error if the ID of a request names a node, but no cluster is given.
+func noCluster(id string) error {
+	return misuse("--cluster nats://…", "%s names a node, but no cluster is given", id)
+}
+
 // requestIDs reads the numbers of requests.
 func requestIDs(cmd *cobra.Command, args []string) (ids []uint64, err error) {
 	for _, arg := range args {
@@ -155,6 +186,32 @@ func (c *Command) runSubmit(ctx context.Context, cfg *config.Config, r submitReq
 		return rejected(err)
 	}
 	return c.printRequest(request, r.JSON)
+}
+
+// callLedgers lets a node answer a call of the operator about one request, and prints the request.
+func (c *Command) callLedgers(ctx context.Context, cfg *config.Config, call actions.Call, asJSON bool) error {
+	n, err := c.openNodes(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	call.As = actions.AsOperator
+	if call.Do == actions.DoSubmit {
+		call.Key = cmp.Or(call.Key, rand.Text())
+	}
+	ledgers := nodeLedgers{n, func(err error) { fmt.Fprintln(c.Stderr, "Notice: "+display.Line(err.Error())) }}
+	a, err := ledgers.Answer(ctx, call)
+	switch {
+	case err != nil:
+		return err
+	case a.Code == actions.Unavailable && call.Key != "":
+		return failure("the same command again with --key "+shellWord(call.Key), errors.New(a.Why))
+	case a.Code != "":
+		return rejected(&actions.Rejection{Code: a.Code, Why: a.Why})
+	case a.Request == nil:
+		return failure("", fmt.Errorf("a node %w", errDamaged))
+	}
+	return c.printRequest(*a.Request, asJSON)
 }
 
 func (c *Command) runWithdraw(ctx context.Context, cfg *config.Config, id uint64, asJSON bool) error {
@@ -183,6 +240,8 @@ func rejected(err error) error {
 		return err
 	case r.Code == actions.Malformed || r.Code == actions.BadURL:
 		return misuse("", "%w", r)
+	case r.Code == actions.Unavailable:
+		return failure("", r)
 	case r.Code == actions.NotFound:
 		return &fault{status: statusNothing, err: r, try: "acapcrawl actions ls"}
 	}
@@ -199,7 +258,7 @@ func (c *Command) printRequest(r actions.Request, asJSON bool) error {
 
 // requestInWords prints number, action, URL and state of a request on one line.
 func requestInWords(w io.Writer, r actions.Request) error {
-	_, err := fmt.Fprintln(w, display.Line(fmt.Sprintf("Request %d: %s of %s: %s", r.ID, r.Action, r.URL,
+	_, err := fmt.Fprintln(w, display.Line(fmt.Sprintf("Request %s: %s of %s: %s", r.Name(), r.Action, r.URL,
 		stateInWords(r))))
 	return err
 }

@@ -28,7 +28,8 @@ Somebody who can write both files, and has the key, can replace the chain or res
 keep reveals that: answers of the channel and receipts name the head of the chain. --head and --receipt
 compare the chain with such a head.
 
-With --public-key, receipts are checked with only the operator's public key; no ledger is needed.`,
+With --public-key, receipts are checked with only the operator's public key; no ledger is needed. With
+--cluster, each node checks its ledger; heads and receipts are compared on the machine of the node.`,
 		Example: `  acapcrawl actions verify --head 412:9f2c…
   acapcrawl actions verify --receipt receipt.json --public-key operator.pem`,
 		Args: noArgs,
@@ -41,6 +42,7 @@ With --public-key, receipts are checked with only the operator's public key; no 
 	key := flags.String("public-key", "", "check only receipts, with the key in `FILE` (PEM or JWK)")
 	known := flags.UintSlice("acknowledge", nil, "acknowledge the difference that entry `N` describes: it is "+
 		"printed, but no longer an error (repeatable)")
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := actionsRequest{JSON: out.JSON(), Receipts: *receipts, PublicKey: *key}
@@ -60,10 +62,16 @@ With --public-key, receipts are checked with only the operator's public key; no 
 			return misuse("--receipt FILE --public-key "+r.PublicKey, "--public-key checks only receipts")
 		}
 		cfg, err := c.settings(cmd)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !c.asksNamed(cmd, cfg):
+			return c.runActionsVerify(cmd.Context(), cfg, r)
+		case len(r.Heads)+len(r.Receipts)+len(r.Known) > 0:
+			return misuse("the same command without --cluster on the machine of the node",
+				"--head, --receipt and --acknowledge are about the ledger of one node")
 		}
-		return c.runActionsVerify(cmd.Context(), cfg, r)
+		return c.onEachNode(cmd.Context(), cfg, callOf(cmd, nil), r.JSON)
 	}
 	return cmd
 }

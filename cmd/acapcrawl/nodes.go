@@ -40,6 +40,12 @@ func (c *Command) asksNodes(cfg *config.Config) bool {
 	return c.owner == nil && cfg.Cluster.Servers != ""
 }
 
+// asksNamed reports whether a verb asks the nodes of a cluster that the user has named with a flag. It is for verbs that
+// must work without the servers of the cluster on the machine of a node, where the cluster is a setting.
+func (c *Command) asksNamed(cmd *cobra.Command, cfg *config.Config) bool {
+	return c.asksNodes(cfg) && cmd.Flags().Changed("cluster")
+}
+
 // clusterFlags adds to a verb the flags that say which cluster to ask.
 func clusterFlags(cmd *cobra.Command) {
 	reachFlags(cmd)
@@ -65,6 +71,7 @@ type nodeCall struct {
 	verb  string
 	flags []string // in the form --name=value
 	args  []string
+	input []byte // standard input
 }
 
 // callOf returns the verb cmd as a call to nodes, with the flags that the user gave. It leaves out the flags that
@@ -113,6 +120,26 @@ func (c *Command) openNodes(ctx context.Context, cfg *config.Config) (*nodes, er
 }
 
 func (n *nodes) close() { n.caller.Close() }
+
+// owners remembers which nodes crawl the hosts of many pages. It is not safe for concurrent use.
+type owners struct {
+	find  func(host string) (string, error)
+	known map[string]string // by host
+}
+
+func (n *nodes) owners() *owners { return &owners{n.caller.Owner, map[string]string{}} }
+
+// of returns the node that crawls a page; "" if none does.
+func (o *owners) of(page string) (node string, err error) {
+	host := hostOf(page)
+	node, known := o.known[host]
+	if !known {
+		if node, err = o.find(host); err == nil {
+			o.known[host] = node
+		}
+	}
+	return node, err
+}
 
 // shards says how many nodes have answered, of how many.
 type shards struct {
@@ -197,7 +224,7 @@ func (n *nodes) ask(ctx context.Context, call nodeCall, p timing) ([]*nodeAnswer
 // begin lets one node begin to run a verb. It does not wait for it.
 func (n *nodes) begin(ctx context.Context, node string, call nodeCall, p timing) *nodeAnswer {
 	a := &nodeAnswer{node: node, timing: p, most: mostAnswer, within: p.first, until: time.Now().Add(p.first),
-		dialed: make(chan struct{})}
+		dialed: make(chan struct{}), input: call.input}
 	ctx, a.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(a.dialed)

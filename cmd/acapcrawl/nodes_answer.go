@@ -46,6 +46,7 @@ type nodeAnswer struct {
 	lines  *bufio.Reader
 	rest   []byte
 	most   int64 // most bytes of standard output
+	input  []byte
 	ended  bool
 }
 
@@ -56,6 +57,12 @@ func (a *nodeAnswer) close() {
 	if a.conn != nil {
 		a.conn.Close()
 	}
+}
+
+// begun reports whether the node may have begun to run the verb. It waits until the node was called.
+func (a *nodeAnswer) begun() bool {
+	<-a.dialed
+	return a.conn != nil
 }
 
 // fail notes why the answer is not complete.
@@ -124,7 +131,7 @@ func (a *nodeAnswer) read() error {
 	}
 	switch {
 	case m.Ask:
-		return json.NewEncoder(a.conn).Encode(input{End: true})
+		return json.NewEncoder(a.conn).Encode(input{In: a.input, End: true})
 	case m.Status != nil:
 		a.status, a.ended = *m.Status, true
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -68,15 +67,6 @@ func (a nodesArchive) Search(ctx context.Context, q present.Query, who present.R
 	}
 	found.Absent = in.Total - in.Answered
 	return found, nil
-}
-
-// List implements view.Presenter. Only the command line lists the captures of all nodes.
-func (nodesArchive) List(context.Context, present.Listing, present.Reader) iter.Seq2[present.Version, error] {
-	return func(yield func(present.Version, error) bool) {
-		yield(present.Version{}, &view.Problem{Status: http.StatusNotImplemented, Code: "cluster",
-			Title:  "Not available for a cluster",
-			Detail: "Captures of all machines are listed by: acapcrawl archive ls --cluster. Or ask for one page: url=."})
-	}
 }
 
 // totals returns the counts of all nodes.

@@ -107,7 +107,7 @@ func (x *nodesExport) dropErased(ctx context.Context) error {
 			x.parts[i].Drop(item.value.URL)
 		}
 		return nil
-	})
+	}, nil)
 	told := make([]bool, len(x.answers))
 	for _, a := range again {
 		if i := index(a.node); i >= 0 {

@@ -262,7 +262,7 @@ func say(conn net.Conn, status int, parts, erasures string) {
 // Verbs that need a data directory of this machine refuse --cluster, and say what to do instead.
 func TestLocalVerbs(t *testing.T) {
 	for _, args := range [][]string{{"archive", "import", "x.warc"}, {"archive", "backup", "x.tar"},
-		{"archive", "restore", "x.tar"}, {"watch"}, {"actions", "submit", "take-down", "http://a.example/"}} {
+		{"archive", "restore", "x.tar"}, {"watch"}} {
 		got := call(t.Context(), t.TempDir(), append(args, "--cluster", "nats://127.0.0.1:1")...)
 		if got.status != statusUsage || !strings.Contains(got.stderr, "does not work with --cluster: ") ||
 			!strings.Contains(got.stderr, "Try: acapcrawl ") || got.stdout != "" {

@@ -1,18 +1,23 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // impostor adds a node to a cluster that answers each call with answer.
@@ -177,5 +182,88 @@ func TestClusterVerbs(t *testing.T) {
 	out, err := io.ReadAll(conn)
 	if err != nil || !strings.Contains(string(out), `"status":2`) || strings.Contains(string(out), `"out"`) {
 		t.Errorf("%v %s", err, out)
+	}
+}
+
+// Lists of versions have those of all nodes, apart from pages that any node refuses.
+func TestListedVersions(t *testing.T) {
+	t.Parallel()
+	f := newRunning(t, "a")
+	at, _ := f.serveNodes()
+	page, other := "http://"+f.hosts[1]+"/", "http://"+f.hosts[2]+"/"
+	const early, reason = "2001-02-03T04:05:06Z", "HTTP/1.1 404 Not Found\r\nAcapcrawl-Reason: refused\r\n"
+	var refused atomic.Value // a page
+	refused.Store("")
+	impostor(t, f.servers, "b", func(conn net.Conn, req request) {
+		out, done := json.NewEncoder(conn), 0
+		out.Encode(message{})
+		if req.Readers {
+			r, err := http.ReadRequest(bufio.NewReader(conn))
+			switch {
+			case err != nil:
+			case strings.Contains(r.RequestURI, url.QueryEscape(refused.Load().(string))) && refused.Load() != "":
+				fmt.Fprint(conn, reason+"Content-Length: 0\r\n\r\n")
+			case strings.HasPrefix(r.RequestURI, "/raw/"):
+				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nold copy")
+			default:
+				text := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>old</id><updated>` + early +
+					`</updated></entry></feed>`
+				fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+			}
+			return
+		}
+		out.Encode(message{Ask: true})
+		var sent input
+		var call listCall
+		if json.NewDecoder(conn).Decode(&sent) != nil || json.Unmarshal(sent.In, &call) != nil {
+			return
+		}
+		text := fmt.Sprintf(`{"refused":[%q],"unknown":[%q]}`, refused.Load(), other) // it does not crawl the other page
+		if call.Listing != "" {
+			text = fmt.Sprintf(`[{"url":%q,"fetched":%q,"status":200}]`, page, early)
+		}
+		out.Encode(message{Out: []byte(text)})
+		out.Encode(message{Status: &done})
+	})
+	f.await("both nodes are asked", func() bool {
+		_, h, _ := f.get(at + "/api/v1/archive/ls")
+		return h.Get(view.ShardsHeader) == "2/2"
+	})
+	count := func(path, what string) int {
+		t.Helper()
+		status, h, text := f.get(at + path)
+		if status != http.StatusOK && status != http.StatusNotFound || h.Get(view.ShardsHeader) != "2/2" ||
+			h.Get(view.ReasonHeader) != "" {
+			t.Errorf("%s: %d %v %s", path, status, h, text)
+		}
+		return strings.Count(text, what)
+	}
+	about := url.QueryEscape(page)
+	for path, n := range map[string]int{"/cdx?output=text&url=" + about: 2,
+		"/cdx?output=text&sort=reverse&limit=1&url=" + about: 1, "/cdx?output=text&to=2002&url=" + about: 1,
+		"/cdx?output=text&url=" + url.QueryEscape(other): 1} {
+		if got := count(path, "\n"); got != n {
+			t.Errorf("%s: %d lines", path, got)
+		}
+	}
+	if n := count("/feed.atom?url="+about, "<entry>"); n != 2 {
+		t.Errorf("the feed has %d entries", n)
+	}
+	if n := count("/raw/20010203040506/"+page, "old copy"); n != 1 { // the other node only has a version near it
+		t.Error("the node that has the listed version does not answer")
+	}
+	urls := f.listedURLs(at + "/api/v1/archive/ls?limit=1")
+	if urls[page] != 2 || urls[other] != 1 || len(urls) != runningHosts {
+		t.Errorf("%v", urls)
+	}
+	refused.Store(page)
+	for _, path := range []string{"/cdx?url=" + about, "/feed.atom?url=" + about, "/api/v1/archive/ls",
+		"/api/v1/show?url=" + about} {
+		if n := count(path, page); n != 0 {
+			t.Errorf("%s lists a page that a node refuses", path)
+		}
+	}
+	if urls := f.listedURLs(at + "/api/v1/archive/ls?limit=1"); len(urls) != runningHosts-1 {
+		t.Errorf("%v", urls)
 	}
 }

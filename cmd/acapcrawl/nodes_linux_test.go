@@ -30,6 +30,7 @@ type running struct {
 	hosts   []string // addresses of the hosts, with port
 	slow    string   // address of a host without pages that has a Crawl-delay
 	nodes   map[string]*exec.Cmd
+	admin   string // address of health and metrics of serve --cluster
 }
 
 const runningHosts = 6

@@ -82,9 +82,10 @@ func readItems[T any](d *json.Decoder, bounded *io.LimitedReader, fn func(listIt
 }
 
 // mergeLists passes the items of all answers to fn. Where two nodes have an item, the one that less puts first comes
-// first. The order of the items of one node stays.
+// first. The order of the items of one node stays. ended is called when the items of an answer have ended; an error ends
+// the list. It may be nil.
 func mergeLists[T any](ctx context.Context, answers []*nodeAnswer, less func(a, b *T) bool,
-	fn func(listItem[T]) error) error {
+	fn func(listItem[T]) error, ended func(*nodeAnswer) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	lists := make([]chan listItem[T], len(answers))
 	for i, a := range answers {
@@ -100,14 +101,19 @@ func mergeLists[T any](ctx context.Context, answers []*nodeAnswer, less func(a, 
 		}
 	}()
 	heads := make([]*listItem[T], len(lists))
-	advance := func(i int) {
+	advance := func(i int) error {
 		heads[i] = nil
 		if item, ok := <-lists[i]; ok {
 			heads[i] = &item
+		} else if ended != nil {
+			return ended(answers[i])
 		}
+		return nil
 	}
 	for i := range heads {
-		advance(i)
+		if err := advance(i); err != nil {
+			return err
+		}
 	}
 	for {
 		first := -1
@@ -122,7 +128,9 @@ func mergeLists[T any](ctx context.Context, answers []*nodeAnswer, less func(a, 
 		if err := fn(*heads[first]); err != nil {
 			return err
 		}
-		advance(first)
+		if err := advance(first); err != nil {
+			return err
+		}
 	}
 }
 
@@ -165,7 +173,7 @@ func printNodeList[T any](ctx context.Context, c *Command, cfg *config.Config, c
 			return table.Flush()
 		}
 		return nil
-	})
+	}, nil)
 	in := shardsOf(answers)
 	if err == errEnough {
 		err, in = nil, answeredOf(answers)

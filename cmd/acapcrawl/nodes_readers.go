@@ -24,9 +24,6 @@ const (
 	maxHeader  = 64 << 10         // bytes of the header of an answer
 )
 
-// shardsHeader says in an answer how many nodes have answered, of how many: "2/3".
-const shardsHeader = "Acapcrawl-Shards"
-
 // nodeReaders answers readers from all nodes of a cluster. Requests about one page, or one site, are passed on to all
 // nodes, and one answer is chosen. All other requests are answered here, from what the nodes have found.
 type nodeReaders struct {
@@ -49,6 +46,9 @@ func (n *nodeReaders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !is || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w := &shardsWriter{ResponseWriter: w}
 		n.view.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), shardsKey{}, w)))
+		if !w.begun { // the answer is empty
+			w.WriteHeader(http.StatusOK)
+		}
 		return
 	}
 	if err := n.pass(w, r, host); err != nil {
@@ -75,7 +75,7 @@ func (n *nodeReaders) close() {
 var pagePaths = strings.Fields("/versions/ /timegate/ /timemap/link/ /timemap/json/ /copy/ /raw/ /thumbnail/ /compare/")
 
 // pageQueries are the paths that have the address of a page in the parameter url.
-var pageQueries = strings.Fields("/explain /versions /compare /cdx /feed.atom /api/v1/show /api/v1/explain")
+var pageQueries = strings.Fields("/explain /versions /compare /feed.atom /api/v1/show /api/v1/explain")
 
 // aboutPage reports whether a request is about one page or one site, and returns the host, "" if it is unknown.
 func aboutPage(r *http.Request) (host string, is bool) {
@@ -211,10 +211,12 @@ func (a *peerAnswer) rank() int {
 	reason := a.Header.Get(view.ReasonHeader)
 	switch s := a.StatusCode; {
 	case reason == view.ReasonDown:
+		return 9
+	case s == http.StatusUnavailableForLegalReasons, reason == view.ReasonRefused:
 		return 8
-	case s == http.StatusUnavailableForLegalReasons:
-		return 7
 	case s == http.StatusServiceUnavailable && reason == string(acap.Unavailable) && a.first:
+		return 7
+	case s < 300, s < 400 && a.Header.Get("Memento-Datetime") != "": // the requested version, not one near it
 		return 6
 	case s < 400:
 		return 5
@@ -261,6 +263,10 @@ func (n *nodeReaders) pass(w http.ResponseWriter, r *http.Request, host string) 
 	case chosen == nil:
 		return err
 	}
+	if path, _, _ := strings.Cut(r.RequestURI, "?"); path == feedPath && chosen.StatusCode == http.StatusOK &&
+		r.Method == http.MethodGet {
+		return writeFeeds(w, all, chosen, in)
+	}
 	for _, a := range all {
 		if a != chosen {
 			a.close()
@@ -269,13 +275,44 @@ func (n *nodeReaders) pass(w http.ResponseWriter, r *http.Request, host string) 
 	return chosen.write(w, r, in)
 }
 
+const (
+	feedPath = "/feed.atom"
+	mostFeed = 4 << 20 // bytes of a feed that a node sends
+)
+
+// writeFeeds writes one feed of the versions of a page that all nodes have.
+func writeFeeds(w http.ResponseWriter, all []*peerAnswer, chosen *peerAnswer, in shards) error {
+	var feeds [][]byte
+	for _, a := range all {
+		if a.err != nil || a.StatusCode != http.StatusOK {
+			continue
+		}
+		text, _ := io.ReadAll(io.LimitReader(a.Body, mostFeed)) // a feed that was cut off is damaged
+		feeds = append(feeds, text)
+	}
+	text, used, err := view.MergeFeeds(feeds)
+	if err != nil {
+		return fmt.Errorf("node %s %w", chosen.node, errDamaged)
+	}
+	in.Answered -= len(feeds) - used
+	for name, values := range chosen.Header {
+		w.Header()[name] = values
+	}
+	for _, name := range []string{"Content-Length", "Etag"} {
+		w.Header().Del(name)
+	}
+	view.SetShards(w.Header(), in.Answered, in.Total)
+	_, _ = w.Write(text) // an error means that the client is gone
+	return nil
+}
+
 // write writes the answer.
 func (a *peerAnswer) write(w http.ResponseWriter, r *http.Request, in shards) error {
 	for name, values := range a.Header {
 		w.Header()[name] = values
 	}
 	w.Header().Del(view.ReasonHeader)
-	w.Header().Set(shardsHeader, fmt.Sprintf("%d/%d", in.Answered, in.Total))
+	view.SetShards(w.Header(), in.Answered, in.Total)
 	w.WriteHeader(a.StatusCode)
 	if _, err := io.Copy(w, a.Body); err != nil && r.Context().Err() == nil {
 		panic(http.ErrAbortHandler) // the client must not take the beginning for the whole
@@ -290,8 +327,9 @@ type shardsKey struct{}
 type shardsWriter struct {
 	http.ResponseWriter
 
-	mu   sync.Mutex
-	seen *shards
+	mu    sync.Mutex
+	seen  *shards
+	begun bool // the header was written
 }
 
 // note notes how many nodes have answered to a part of the request.
@@ -307,10 +345,19 @@ func (w *shardsWriter) note(in shards) {
 func (w *shardsWriter) WriteHeader(status int) {
 	w.mu.Lock()
 	if w.seen != nil {
-		w.Header().Set(shardsHeader, fmt.Sprintf("%d/%d", w.seen.Answered, w.seen.Total))
+		view.SetShards(w.Header(), w.seen.Answered, w.seen.Total)
 	}
 	w.mu.Unlock()
+	w.begun = true
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (w *shardsWriter) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
 }
 
 // Unwrap returns the underlying writer for http.ResponseController.

@@ -25,19 +25,23 @@ const judgingNames = "crawler purpose preferences for as-of reader-ip reader-dom
 // clusterVerbs lists the verbs that a node runs for other machines of its cluster, and the flags that they may have. No
 // flag names a file.
 var clusterVerbs = map[string]string{
-	"search":           "limit skip why shard reader-facts details further public uses " + judgingNames,
-	"show":             "at version headers snippet query thumbnail original framed shard " + judgingNames,
-	"explain":          "usage all strict dialect cannot shard " + judgingNames,
-	"sweep":            "dry-run " + judgingNames,
-	"archive ls":       judgingNames,
-	"archive stats":    "shard " + judgingNames,
-	"archive verify":   "repair erased sample resume json",
-	"archive erasures": "json",
-	"archive compact":  "json",
-	"archive export":   "url plain shard " + judgingNames,
-	"actions ls":       "origin action state url since standing after limit json",
-	"actions show":     "receipt json",
-	actionsRunName:     "origin no-refresh json",
+	"search":                 "limit skip why shard reader-facts details further public uses " + judgingNames,
+	"show":                   "at version headers snippet query thumbnail original framed shard " + judgingNames,
+	"explain":                "usage all strict dialect cannot shard " + judgingNames,
+	"sweep":                  "dry-run " + judgingNames,
+	"archive ls":             judgingNames,
+	"archive stats":          "shard " + judgingNames,
+	"archive verify":         "repair erased sample resume json",
+	"archive erasures":       "json",
+	"archive compact":        "json",
+	"archive export":         "url plain shard " + judgingNames,
+	"actions ls":             "origin action state url since standing after limit json",
+	"actions show":           "receipt json",
+	"actions verify":         "json",
+	"actions credentials ls": "json",
+	actionsRunName:           "origin no-refresh json",
+	answerName:               "",
+	listName:                 "",
 }
 
 // serveCluster runs the verbs of guests that connect to l from other machines, until close is called. The servers of
@@ -57,7 +61,7 @@ func (h *host) remote(req request) verbRunner {
 	if req.Release {
 		return nil
 	}
-	return func(ctx context.Context, s *site.Site, w *wire, _ io.Reader) (status int) {
+	return func(ctx context.Context, s *site.Site, w *wire, in io.Reader) (status int) {
 		if err := checkClusterVerb(req.Args); err != nil {
 			return report(w.stderr(), err)
 		}
@@ -65,7 +69,7 @@ func (h *host) remote(req request) verbRunner {
 		if h.own.file != "" {
 			args = append([]string{"--config=" + h.own.file}, args...)
 		}
-		guest := Command{Stdin: strings.NewReader(""), Stdout: w.stdout(), Stderr: newProgress(w.stderr()),
+		guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: newProgress(w.stderr()),
 			Bold: req.Bold, Env: h.own.env, Resolver: h.own.resolver, owner: s}
 		return guest.Main(ctx, args)
 	}

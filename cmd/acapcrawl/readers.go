@@ -29,7 +29,12 @@ const (
 
 // newView returns the handler of readers' requests for an open data directory.
 func newView(s *site.Site, failed func(error)) (*view.Handler, error) {
-	return view.New(view.Options{Presenter: s.Presenter(), PolicyRead: s.PolicyRead, Sites: s.Sites(), Explainer: s,
+	p := s.Presenter()
+	refuses := func(ctx context.Context, address string, who present.Reader) bool {
+		is, _, err := p.Refuses(ctx, address, who)
+		return is && err == nil
+	}
+	return view.New(view.Options{Presenter: p, Refuses: refuses, PolicyRead: s.PolicyRead, Sites: s.Sites(), Explainer: s,
 		Vocabularies: s.Vocabularies(), Totals: s.Totals, Failed: failed})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/config"
@@ -35,18 +34,12 @@ func (c *Command) serveBeside(ctx context.Context, cfg *config.Config, out io.Wr
 	var running sync.WaitGroup
 	running.Go(func() { views.follow(reading) })
 	running.Go(func() { c.executeSubmitted(reading, cfg, channel, out) })
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
+	shut := startServer(s, l, nil, func() {})
 	return addressOf(l, o) + "/", func() error {
-		over, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-		defer cancel()
-		err := s.Shutdown(over)
+		err := shut()
 		channel.close()
 		stop()
 		running.Wait()
-		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-			err = errors.Join(err, ended)
-		}
 		return err
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,9 +28,9 @@ func (c *Command) serveVerb() *cobra.Command {
 robots.txt of all archived sites like acapcrawl watch. /healthz, /readyz and /metrics are served
 only at serve.admin_listen. Crawls and all other verbs can run at the same time.
 
-With --cluster, serve answers readers from all nodes of the cluster. If the data directory is that of a node,
-serve answers for it too as long as that node does not crawl, so that its copies stay searchable. Publishers'
-requests are then accepted by the nodes only.`,
+With --cluster, serve answers readers from all nodes of the cluster, and passes publishers' requests on to
+them. If the data directory is that of a node, serve answers for it too as long as that node does not crawl, so
+that its copies stay searchable.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
   ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve
@@ -74,7 +75,6 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 		return errors.Join(err, l.Close())
 	}
 	options.Readers, options.Ready = views, views.ready
-	options.Late = max(10*cfg.Actions.EraseWithin, 10*time.Minute)
 	var s *web.Server
 	c.measure(&options, cfg, func() (actions.Status, bool) { return s.Status(ctx) })
 	s = web.New(options)
@@ -85,11 +85,30 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	ready(addressOf(l, options))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	reading := context.WithoutCancel(ctx)
-	reading, stopReading := context.WithCancel(reading)
+	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
-	var watched, served, adminServed error
-	var watch, serving sync.WaitGroup
+	var watched error
+	var watch sync.WaitGroup
+	shut := startServer(s, l, admin, stop)
+	watch.Go(func() { views.run(reading) })
+	watch.Go(func() {
+		if watched = c.runWatch(ctx, cfg, watchRequest{Flags: flags, Wake: channel.wake}); watched != nil {
+			stop()
+		}
+	})
+	<-ctx.Done()
+	err = shut()
+	channel.close()
+	stopReading()
+	watch.Wait()
+	return errors.Join(err, watched)
+}
+
+// startServer answers at l, and the operator at admin unless it is nil. It calls stop if that fails. shut ends both; it
+// waits until unfinished requests are answered, at most for shutdownTime.
+func startServer(s *web.Server, l, admin net.Listener, stop func()) (shut func() error) {
+	var serving sync.WaitGroup
+	var served, adminServed error
 	serving.Go(func() {
 		served = s.Serve(l)
 		stop()
@@ -100,26 +119,18 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 			stop()
 		})
 	}
-	watch.Go(func() { views.run(reading) })
-	watch.Go(func() {
-		if watched = c.runWatch(ctx, cfg, watchRequest{Flags: flags, Wake: channel.wake}); watched != nil {
-			stop()
+	return func() error {
+		over, cancel := context.WithTimeout(context.Background(), shutdownTime)
+		defer cancel()
+		err := s.Shutdown(over)
+		serving.Wait()
+		for _, ended := range []error{served, adminServed} {
+			if !errors.Is(ended, http.ErrServerClosed) {
+				err = errors.Join(err, ended)
+			}
 		}
-	})
-	<-ctx.Done()
-	over, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	err = s.Shutdown(over)
-	channel.close()
-	stopReading()
-	watch.Wait()
-	serving.Wait()
-	for _, ended := range []error{served, adminServed} {
-		if !errors.Is(ended, http.ErrServerClosed) {
-			err = errors.Join(err, ended)
-		}
+		return err
 	}
-	return errors.Join(err, watched)
 }
 
 // shutdownTime is how long the verb serve waits at its end for unfinished answers.
@@ -207,13 +218,13 @@ func (ch *channel) awaken(origin string) {
 // is the call as JSON.
 func (ch *channel) answer(ctx context.Context, call actions.Call, text []byte) (a actions.Answer, err error) {
 	var problems strings.Builder
-	other := ch.command.other(ctx, &problems, "actions answer")
+	other := ch.command.other(ctx, &problems, answerName)
 	ledger, done, err := other.makeLedger(ch.cfg)
 	if err == nil {
 		a, err = other.answerCall(ctx, ch.cfg, call, ledger, done)
 	}
 	if _, taken := errors.AsType[*busy](err); taken {
-		out, said, status := ch.command.inside(ctx, text, append([]string{"actions", "answer"}, ch.flags...))
+		out, said, status := ch.command.inside(ctx, text, append(strings.Fields(answerName), ch.flags...))
 		if status == statusDone {
 			return a, json.Unmarshal(out, &a)
 		}

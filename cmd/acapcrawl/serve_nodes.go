@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -14,8 +13,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/web"
 )
 
-// runServeNodes answers readers from all nodes of a cluster until ctx ends. If cfg.Data is the data directory of a
-// node, it also answers for that directory while the node does not crawl. named says that the user named the directory.
+// runServeNodes answers readers and publishers from all nodes of a cluster until ctx ends. If cfg.Data is the data
+// directory of a node, it also answers for that directory while the node does not crawl. named says that the user named
+// the directory.
 func (c *Command) runServeNodes(ctx context.Context, cfg *config.Config, named bool, ready func(at string)) error {
 	node, err := site.NodeOf(cfg.Data)
 	switch {
@@ -24,8 +24,6 @@ func (c *Command) runServeNodes(ctx context.Context, cfg *config.Config, named b
 	case named && node == "":
 		return misuse("without --data, to answer only from the nodes that run",
 			"the data directory %s does not belong to a node of a cluster", cfg.Data)
-	case cfg.Serve.Readers == config.ReadersLogin:
-		return misuse("serve.readers: everyone", "with --cluster there are no logins")
 	}
 	n, err := c.openNodes(ctx, cfg)
 	if err != nil {
@@ -36,35 +34,49 @@ func (c *Command) runServeNodes(ctx context.Context, cfg *config.Config, named b
 	if err != nil {
 		return err
 	}
-	views, err := newNodeReaders(n, site.CrawlerOf(cfg), options.Failed)
+	views, err := c.addNodes(cfg, n, &options)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer views.close()
-	options.Readers = views
-	c.measure(&options, cfg, func() (actions.Status, bool) { return actions.Status{}, false })
-	s := web.New(options)
+	admin, err := c.adminListener(ctx, cfg)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	var s *web.Server
+	c.measure(&options, cfg, func() (actions.Status, bool) { return s.Status(ctx) })
+	s = web.New(options)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var running sync.WaitGroup
+	shut := startServer(s, l, admin, stop)
+	var attending sync.WaitGroup
 	if node != "" {
-		running.Go(func() { c.attend(ctx, cfg, options.Failed) })
+		attending.Go(func() { c.attend(ctx, cfg, options.Failed) })
 	}
-	var served error
-	running.Go(func() {
-		served = s.Serve(l)
-		stop()
-	})
 	ready(addressOf(l, options))
 	<-ctx.Done()
-	over, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	err = s.Shutdown(over)
-	running.Wait()
-	if !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
+	err = shut()
+	attending.Wait()
 	return err
+}
+
+// addNodes adds to the options of a server what answers readers and publishers from the nodes. The caller must close
+// the readers.
+func (c *Command) addNodes(cfg *config.Config, n *nodes, o *web.Options) (*nodeReaders, error) {
+	if err := c.addLogins(cfg, o); err != nil {
+		return nil, err
+	}
+	views, err := newNodeReaders(n, site.CrawlerOf(cfg), o.Failed)
+	if err != nil {
+		return nil, err
+	}
+	ledgers := &nodeLedgers{n, o.Failed}
+	o.Readers, o.Backend = views, ledgers
+	o.Ready = func() error {
+		_, err := ledgers.running(context.Background(), "")
+		return err
+	}
+	return views, nil
 }
 
 // attend answers the cluster for the data directory of a node until ctx ends. It closes the directory when another

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // serveNodes runs serve --cluster, with further arguments, until the test or stop ends it. It returns the address.
@@ -35,6 +37,9 @@ func (f *running) serveNodes(args ...string) (at string, stop func()) {
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			f.t.Fatalf("serve ended with status %d", <-ended)
+		}
+		if _, rest, found := strings.Cut(line, "Health and metrics are at "); found {
+			f.admin, _, _ = strings.Cut(rest, "/healthz")
 		}
 		if found := regexp.MustCompile(`Answering at (http://[^;]+);`).FindStringSubmatch(line); found != nil {
 			at = found[1]
@@ -91,6 +96,28 @@ func (f *running) get(address string) (status int, header http.Header, body stri
 	return r.StatusCode, r.Header, string(text)
 }
 
+// listedURLs reads all pages of a list of versions, which begins at an address. It returns how often each URL is listed.
+func (f *running) listedURLs(address string) map[string]int {
+	f.t.Helper()
+	urls := map[string]int{}
+	base := address[:strings.Index(address, "/api/")]
+	for address != "" {
+		status, h, text := f.get(address)
+		var list []struct{ URL string }
+		if err := json.Unmarshal([]byte(text), &list); err != nil || status != http.StatusOK {
+			f.t.Fatalf("%s: %d %s", address, status, text)
+		}
+		for _, one := range list {
+			urls[one.URL]++
+		}
+		address = ""
+		if link := regexp.MustCompile(`^<([^>]+)>; rel="next"$`).FindStringSubmatch(h.Get("Link")); link != nil {
+			address = base + link[1]
+		}
+	}
+	return urls
+}
+
 // serve --cluster answers readers from all nodes.
 func TestServeNodes(t *testing.T) {
 	t.Parallel()
@@ -98,7 +125,7 @@ func TestServeNodes(t *testing.T) {
 	at, _ := f.serveNodes()
 	home, shy := "http://"+f.hosts[2]+"/", "http://"+f.hosts[2]+"/shy.html"
 	status, header, text := f.get(at + "/search?q=gull")
-	if status != http.StatusOK || header.Get(shardsHeader) != "2/2" {
+	if status != http.StatusOK || header.Get(view.ShardsHeader) != "2/2" {
 		t.Errorf("%d %v", status, header)
 	}
 	for _, host := range f.hosts {
@@ -125,8 +152,10 @@ func TestServeNodes(t *testing.T) {
 		{"/api/v1/explain?url=" + url.QueryEscape(home), http.StatusOK, `"decisions"`},
 		{"/api/v1/search?q=gull&limit=3", http.StatusOK, `"url"`},
 		{"/api/v1/sites", http.StatusOK, f.hosts[1]},
-		{"/api/v1/archive/ls", http.StatusNotImplemented, "archive ls --cluster"},
-		{"/api/v1/requests", http.StatusNotFound, ""},
+		{"/api/v1/archive/ls", http.StatusOK, home},
+		{"/api/v1/requests", http.StatusOK, "[]"},
+		{"/requests", http.StatusOK, "How to ask"},
+		{"/login", http.StatusOK, "Password"},
 		{"/cdx?url=" + url.QueryEscape(home), http.StatusOK, home},
 		{"/feed.atom?q=gull", http.StatusOK, "<entry>"},
 		{"/robots.txt", http.StatusOK, "Disallow"},
@@ -137,6 +166,18 @@ func TestServeNodes(t *testing.T) {
 		}
 		if strings.Contains(text, "A tern") {
 			t.Errorf("%s shows a page that may not be shown", c.path)
+		}
+	}
+	if urls := f.listedURLs(at + "/api/v1/archive/ls?limit=2"); len(urls) != runningHosts {
+		t.Errorf("%v", urls)
+	}
+	for _, node := range []string{"a", "b"} {
+		page := f.pagesOn(node)[0]
+		for _, path := range []string{"/cdx?output=text&url=", "/feed.atom?url="} {
+			if status, h, text := f.get(at + path + url.QueryEscape(page)); status != http.StatusOK ||
+				h.Get(view.ShardsHeader) != "2/2" || !strings.Contains(text, page) {
+				t.Errorf("%s of a page of node %s: %d %v %s", path, node, status, h, text)
+			}
 		}
 	}
 	var list []map[string]any
@@ -151,9 +192,12 @@ func TestNodeServes(t *testing.T) {
 	t.Parallel()
 	f := &running{t: t, servers: natstest.One(t), dir: t.TempDir(), nodes: map[string]*exec.Cmd{}}
 	f.serveHosts()
-	s, stop, ended := startServing(t, "The archive is shown at ", "crawl", "--cluster", f.servers, "--node", "a", "--data",
-		f.data("a"), "--serve", "127.0.0.1:0", "--delay", "0", "--depth", "0", "http://"+f.hosts[0]+"/",
-		"http://"+f.slow+"/1", "http://"+f.slow+"/2", "http://"+f.slow+"/3", "http://"+f.slow+"/4")
+	args := []string{"crawl", "--cluster", f.servers, "--node", "a", "--data", f.data("a"), "--serve", "127.0.0.1:0",
+		"--delay", "0", "--depth", "0", "http://" + f.hosts[0] + "/"}
+	for i := range 600 { // the crawl needs a second for each, and must not end before the test does
+		args = append(args, fmt.Sprintf("http://%s/none/%d", f.slow, i))
+	}
+	s, stop, ended := startServing(t, "The archive is shown at ", args...)
 	f.await("the page is shown", func() bool { return strings.Contains(s.text(t, "/search?q=gull"), "Pier "+f.hosts[0]) })
 	f.wholly(f.object("search", "gull"), 1)
 	stop()
@@ -165,6 +209,7 @@ func TestNodeServes(t *testing.T) {
 func TestServeDrained(t *testing.T) {
 	t.Parallel()
 	f := newRunning(t, "a", "b")
+	token, onA := f.credential("b"), f.pagesOn("a")[0]
 	before := f.object("archive", "ls")
 	if got := f.run("cluster", "drain", "b"); got.status != statusDone {
 		t.Fatal(got)
@@ -211,6 +256,14 @@ func TestServeDrained(t *testing.T) {
 	f.nodes["b"].Wait()
 	f.await("the directory is served again", func() bool {
 		return len(f.object("archive", "ls")["captures"].([]any)) == len(before["captures"].([]any))
+	})
+	s := &serving{at: at, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	if status, _, text := s.api(t, "POST", "/api/v1/requests", token, "k", takeDownOf(onA)); status != 201 ||
+		!strings.Contains(text, `"node":"b"`) {
+		t.Errorf("a publisher of the drained node: %d %s", status, text)
+	}
+	f.await("the other node has erased the page", func() bool {
+		return !strings.Contains(f.run("archive", "ls", "--json").stdout, `"`+onA+`"`)
 	})
 	stop()
 	f.await("the reader has left", func() bool { return len(f.object("cluster", "status")["nodes"].([]any)) == 1 })

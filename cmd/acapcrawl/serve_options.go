@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -49,21 +50,30 @@ func addressOf(l net.Listener, o web.Options) string {
 	return "http://" + l.Addr().String()
 }
 
-// addPublishers adds to the options of a server what answers publishers: logins, pages of requests and receipts. The
-// caller must call close of the channel.
-func (c *Command) addPublishers(ctx context.Context, cfg *config.Config, o *web.Options) (*channel, error) {
+// addLogins adds to the options of a server the logins, and the pages of requests and receipts, but not their Backend.
+func (c *Command) addLogins(cfg *config.Config, o *web.Options) error {
 	ledger, err := site.LedgerOptions(cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if o.Frame, err = c.frame(cfg); err != nil {
-		return nil, err
+		return err
 	}
 	if ledger.Key != nil {
 		o.Key = actions.JWK(ledger.Key.Public().(ed25519.PublicKey))
 	}
 	o.Password, o.LoginToRead = cfg.Serve.OperatorPassword, cfg.Serve.Readers == config.ReadersLogin
 	o.Audit, o.Contact = web.NewAudit(filepath.Join(cfg.Data, auditFile)), cfg.Contact
+	o.Late = max(10*cfg.Actions.EraseWithin, 10*time.Minute)
+	return nil
+}
+
+// addPublishers adds to the options of a server what answers publishers from the data directory. The caller must call
+// close of the channel.
+func (c *Command) addPublishers(ctx context.Context, cfg *config.Config, o *web.Options) (*channel, error) {
+	if err := c.addLogins(cfg, o); err != nil {
+		return nil, err
+	}
 	ch := newChannel(ctx, c, cfg)
 	o.Backend = ch
 	return ch, nil
