@@ -32,6 +32,7 @@ type host struct {
 	mu         sync.Mutex
 	crawlDelay time.Duration // the Crawl-delay of the host
 	last       time.Time     // start of the last request to the host
+	rest       time.Time     // the host asks for no request before this time (Retry-After)
 }
 
 func newHosts(slots int, delay time.Duration) *hosts {
@@ -64,7 +65,7 @@ func (hs *hosts) done(h *host) {
 // is set again before its next page is requested.
 func (hs *hosts) forget() {
 	for key, h := range hs.m {
-		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 {
+		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 && h.resting() <= 0 {
 			delete(hs.m, key)
 		}
 	}
@@ -123,12 +124,12 @@ type visit struct {
 // never receives two requests at a shorter interval.
 const maxTravel = 50 * time.Millisecond
 
-// enter waits for a slot at place, and for the pauses of place and of the host key. place is key
+// enter waits for a slot at place, and for the pauses of place and of the host key; see also waitFor. place is key
 // itself or a network address that several hosts share. The caller calls start when the request is
 // written, and leave when the exchange has ended. A pause lasts from the start of one request to
 // the start of the next, for requests of all kinds. Its length is the delay of the crawl or the
 // Crawl-delay of the host, whichever is longer.
-func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
+func (hs *hosts) enter(ctx context.Context, key, place string, kind Kind) (*visit, error) {
 	v := &visit{hs: hs, h: hs.use(place), name: hs.use(key)}
 	h := v.h
 	select {
@@ -143,24 +144,34 @@ func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
 		v.release()
 		return nil, context.Cause(ctx)
 	}
-	for d := v.wait(); d > 0; d = v.wait() {
+	if err := v.pause(ctx, kind); err != nil {
+		<-h.turn
+		v.release()
+		return nil, err
+	}
+	v.mark(time.Now())
+	return v, nil
+}
+
+// pause waits until the request may start.
+func (v *visit) pause(ctx context.Context, kind Kind) error {
+	for {
+		d, err := v.waitFor(kind)
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case d <= 0:
+			return nil
+		}
 		t := time.NewTimer(d)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			<-h.turn
-			v.release()
-			return nil, context.Cause(ctx)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		<-h.turn
-		v.release()
-		return nil, context.Cause(ctx)
-	}
-	v.mark(time.Now())
-	return v, nil
 }
 
 // wait returns how long the request must wait before it starts.

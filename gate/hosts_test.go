@@ -73,7 +73,7 @@ func TestPauseAfterTravel(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{0: 0, maxTravel / 2: maxTravel / 2, time.Hour: maxTravel} {
 		synctest.Test(t, func(t *testing.T) {
 			hs := newHosts(1, 2*time.Hour)
-			v, err := hs.enter(t.Context(), "h:80", "h:80")
+			v, err := hs.enter(t.Context(), "h:80", "h:80", PageRequest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestPerHost(t *testing.T) {
 func TestIdleHostsAreForgotten(t *testing.T) {
 	hs := newHosts(1, time.Nanosecond)
 	for i := range 5 * manyHosts {
-		v, err := hs.enter(t.Context(), fmt.Sprintf("h%d:80", i), fmt.Sprintf("h%d:80", i))
+		v, err := hs.enter(t.Context(), fmt.Sprintf("h%d:80", i), fmt.Sprintf("h%d:80", i), PageRequest)
 		if err != nil {
 			t.Fatal(err)
 		}
