@@ -165,8 +165,8 @@ func (a *Archive) deleteUnnamed(ctx context.Context) {
 	if len(a.unnamed) == 0 || a.replica.isReplaced() {
 		return
 	}
-	a.readers.Lock()
-	defer a.readers.Unlock()
+	a.readers.Lock() // ends when the readers have ended that began earlier
+	a.readers.Unlock()
 	for i, id := range a.unnamed {
 		if err := a.outside.Delete(ctx, id); err != nil {
 			a.unnamed = a.unnamed[i:] // the store does not answer
