@@ -84,7 +84,7 @@ func newMarkedCluster(t *testing.T, names ...string) *markedCluster {
 	dir := t.TempDir()
 	c.running = &running{t: t, servers: c.nats.URL(), dir: filepath.Join(dir, "nodes"), nodes: map[string]*exec.Cmd{},
 		env:   []string{"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"},
-		flags: []string{"--lease", "5s", "--lease-margin", "1s", "--config", filepath.Join(dir, "c.yaml")}}
+		flags: []string{"--lease", "4s", "--lease-margin", "1s", "--config", filepath.Join(dir, "c.yaml")}}
 	c.write(filepath.Join(dir, "key"), base64.StdEncoding.EncodeToString(c.secret))
 	c.write(filepath.Join(dir, "c.yaml"), fmt.Sprintf("cluster_key_file: %s\ns3: {endpoint: '%s', bucket: %s}\n",
 		filepath.Join(dir, "key"), c.store.URL, fakes3.Bucket))

@@ -81,6 +81,12 @@ func Forbidden(path string) bool {
 	return strings.HasPrefix(path, shut) || strings.HasPrefix(path, closed)
 }
 
+// Redirects reports whether a text contains the path of a page that redirects to another host, or of a forbidden page
+// that can be reached only through such a redirect.
+func Redirects(text string) bool {
+	return strings.Contains(text, movedTo) || strings.Contains(text, movedShut) || strings.Contains(text, closed+"moved")
+}
+
 const (
 	robotsPath = "/robots.txt"
 	creditPath = "/credit.txt"
