@@ -65,6 +65,12 @@ func newErrandFailure(err error) *ErrandFailure {
 	return f
 }
 
+// OfOwner reports whether the machine that was asked could not make the request, because it ends or
+// does not own the host now. Then the failure says nothing about the host. f may be nil.
+func (f *ErrandFailure) OfOwner() bool {
+	return f != nil && (f.Class == failureEnded || f.Refusal != nil && f.Refusal.Rule == RuleLease)
+}
+
 // err returns the failure as the error of a request for rawurl to the host key. If the owner refused
 // the request, or does not make it because it ends, it is a *Refusal.
 func (f *ErrandFailure) err(rawurl, key string) error {

@@ -380,7 +380,11 @@ func TestErrandOwnerEnds(t *testing.T) {
 	end()
 	g := asker(t, Options{}, rule(open), owner)
 	g.o.Errand = func(_ context.Context, _ string, e Errand) (ErrandAnswer, error) {
-		return viaJSON(t, owner.Execute(ended, e)), nil
+		a := viaJSON(t, owner.Execute(ended, e))
+		if !a.Failure.OfOwner() {
+			t.Errorf("%+v", a.Failure)
+		}
+		return a, nil
 	}
 	if _, err := g.Fetch(t.Context(), s.URL); refusal(t, err).Rule != RuleLease || !errors.Is(err, ErrPaused) {
 		t.Error(err)

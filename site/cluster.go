@@ -255,6 +255,7 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 		return sum, err
 	}
 	defer endErrands()
+	defer c.keepAskingParts(ctx)()
 	defer context.AfterFunc(ctx, s.frontier.Finish)()
 	ended := make(chan struct{})
 	defer close(ended)

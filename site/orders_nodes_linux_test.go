@@ -26,12 +26,14 @@ import (
 // testPartitions is the number of partitions in the clusters of these tests.
 const testPartitions = 4
 
-// clusterPublisher is a web site with pages /a.html and /b.html, each with a word that occurs nowhere else. The page
-// /slow.html is answered when the test ends, so that the crawl does not end.
+// clusterPublisher is a web site with pages /a.html and /b.html, each with a word that occurs nowhere else, and a credit.
+// The page /slow.html is answered when the test ends, so that the crawl does not end.
 type clusterPublisher struct {
 	origin, host string
 	robots       atomic.Pointer[string]
 	reads        atomic.Int64 // of robots.txt
+	failures     atomic.Int64 // how often /credit.txt fails before it is answered
+	credits      atomic.Int64 // answers with the credit
 	a, b         string       // the words
 }
 
@@ -79,6 +81,13 @@ func (p *clusterPublisher) handler(end <-chan struct{}) http.Handler {
 			text(w, p.a)
 		case "/b.html":
 			text(w, p.b)
+		case "/credit.txt":
+			if p.failures.Add(-1) >= 0 {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			p.credits.Add(1)
+			io.WriteString(w, "The Harbour Press")
 		case "/slow.html":
 			select {
 			case <-end:
