@@ -165,11 +165,12 @@ func (a *Archive) deleteUnnamed(ctx context.Context) {
 	if len(a.unnamed) == 0 || a.replica.isReplaced() {
 		return
 	}
-	a.readers.Lock() // ends when the readers have ended that began earlier
-	a.readers.Unlock()
-	for i, id := range a.unnamed {
+	a.readers.Lock()
+	ids := a.unnamed
+	a.readers.Unlock() // later readers do not see the bodies, so they need not wait for the store
+	for i, id := range ids {
 		if err := a.outside.Delete(ctx, id); err != nil {
-			a.unnamed = a.unnamed[i:] // the store does not answer
+			a.unnamed = ids[i:] // the store does not answer
 			return
 		}
 		a.gone = append(a.gone, id)
