@@ -93,8 +93,9 @@ func (r *replica) readLink(ctx context.Context, n uint64) (link, error) {
 	return link{e.Archive, e.Prev, len(encoded) > 0}, err
 }
 
-// readLinks returns the links of the copies after the snapshot, by number, and the number of the last one; the number of
-// the snapshot if there is none. The store may list new objects late, so readLinks also asks for the next numbers.
+// readLinks returns the links of the copies after the snapshot, by number, and the number of the last one. That is the
+// number of the snapshot if there is none. The store may list new objects late, so readLinks also asks for the next
+// numbers.
 func (r *replica) readLinks(ctx context.Context, snapshot uint64) (links map[uint64]link, last uint64, err error) {
 	numbers, err := r.entriesAfter(ctx, snapshot)
 	if err != nil {

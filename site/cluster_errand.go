@@ -24,8 +24,8 @@ const errandPause = time.Second
 // maxErrand is the largest errand that a node reads, in bytes of JSON.
 const maxErrand = 1 << 20
 
-// passErrand is gate.Options.Errand: it lets the owner of a host make a request. If the owner fails, passErrand asks again
-// or asks the next owner, because a visit that waits for a credit is not repeated.
+// passErrand is gate.Options.Errand: it lets the owner of a host make a request. If the owner fails, passErrand asks
+// again or asks the next owner, because a visit that waits for a credit is not repeated.
 func (s *Site) passErrand(ctx context.Context, host string, e gate.Errand) (a gate.ErrandAnswer, err error) {
 	n := s.node.Load()
 	if n == nil {

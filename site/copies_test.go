@@ -46,8 +46,8 @@ func newCopied(t *testing.T, s config.S3) *copied {
 	if err := os.WriteFile(name, []byte(base64.StdEncoding.EncodeToString(secret)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": t.TempDir(), "cluster": natstest.One(t), "node": "a",
-		"cluster_key_file": name}})
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": t.TempDir(), "cluster": natstest.One(t),
+		"node": "a", "cluster_key_file": name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,8 +238,8 @@ func cutAfter(s *fakes3.Server) {
 	}
 }
 
-// checkObjects compacts the archive, and checks that the bucket has nothing that is not needed: one snapshot, the records
-// after it, and the bodies of the pages.
+// checkObjects compacts the archive, and checks that the bucket has nothing that is not needed: one snapshot, the
+// records after it, and the bodies of the pages.
 func checkObjects(t *testing.T, c *copied, server *fakes3.Server) {
 	t.Helper()
 	server.Change(func() { server.Fail, server.Lag = nil, 0 })
@@ -268,8 +268,8 @@ func checkObjects(t *testing.T, c *copied, server *fakes3.Server) {
 	}
 }
 
-// TestOrphans checks that records, snapshots and bodies that nothing needs are removed: those that could not be deleted,
-// and those that were stored before a failure.
+// TestOrphans checks that records, snapshots and bodies that nothing needs are removed: those that could not be
+// deleted, and those that were stored before a failure.
 func TestOrphans(t *testing.T) {
 	setStoreKeys(t)
 	server := fakes3.Start(t)

@@ -26,8 +26,8 @@ import (
 // testPartitions is the number of partitions in the clusters of these tests.
 const testPartitions = 4
 
-// clusterPublisher is a web site with pages /a.html and /b.html, each with a word that occurs nowhere else, and a credit.
-// The page /slow.html is answered when the test ends, so that the crawl does not end.
+// clusterPublisher is a web site with pages /a.html and /b.html, each with a word that occurs nowhere else, and a
+// credit. The page /slow.html is answered when the test ends, so that the crawl does not end.
 type clusterPublisher struct {
 	origin, host string
 	robots       atomic.Pointer[string]

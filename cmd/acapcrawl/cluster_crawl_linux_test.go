@@ -16,8 +16,8 @@ import (
 )
 
 // Three nodes crawl a web as politely as one, and request each page once. One node crawls the same web without a
-// cluster: it stores the same pages, decides the same, and finds the same. Only redirects to other hosts differ, which one
-// node follows at once.
+// cluster: it stores the same pages, decides the same, and finds the same. Only redirects to other hosts differ, which
+// one node follows at once.
 func TestClusterCrawl(t *testing.T) {
 	t.Parallel()
 	p := calm()

@@ -62,8 +62,8 @@ func TestClusterLongKill(t *testing.T) {
 	}
 }
 
-// Nodes are killed while they read robots.txt files that redirect to hosts of other partitions: the node that asks or the
-// owner of the other host. They are started again at once.
+// Nodes are killed while they read robots.txt files that redirect to hosts of other partitions: the node that asks or
+// the owner of the other host. They are started again at once.
 func TestClusterLongErrands(t *testing.T) {
 	p, _ := lengthy(t)
 	f := newJoint(t, p, natstest.StartProcesses(t, 3).URL())

@@ -63,8 +63,8 @@ func (h *markedHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.pages[i].text)
 }
 
-// markedCluster is a cluster of three nodes on three servers, with copies of the pages in an object store. The nodes have
-// crawled all pages of the hosts, and go on with a host that has none.
+// markedCluster is a cluster of three nodes on three servers, with copies of the pages in an object store. The nodes
+// have crawled all pages of the hosts, and go on with a host that has none.
 type markedCluster struct {
 	*running
 	nats   *natstest.Cluster

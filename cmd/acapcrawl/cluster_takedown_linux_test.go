@@ -14,9 +14,10 @@ import (
 // hiddenWithin is how long a page may be shown after its take-down was read or submitted.
 const hiddenWithin = 5 * time.Second
 
-// Take-downs during a crawl of three processes: in robots.txt while a node with the page is down, in robots.txt while two
-// nodes have the page, and submitted at a node without it while one of those with it is down. Within five seconds no node
-// shows the page, nor does one that returns, and after the compactions nothing of it is left in any file and object.
+// Take-downs during a crawl of three processes: in robots.txt while a node with the page is down, in robots.txt while
+// two nodes have the page, and submitted at a node without it while one of those with it is down. Within five seconds
+// no node shows the page, nor does one that returns, and after the compactions nothing of it is left in any file and
+// object.
 func TestClusterTakeDown(t *testing.T) {
 	t.Parallel()
 	c := newMarkedCluster(t, "a", "b", "c")
@@ -111,8 +112,8 @@ func (c *markedCluster) kill(name string) {
 	c.nodes[name].Wait()
 }
 
-// takeDown writes lines into robots.txt that request to take pages down, and makes the owner read it. The last page must
-// then be hidden in time.
+// takeDown writes lines into robots.txt that request to take pages down, and makes the owner read it. The last page
+// must then be hidden in time.
 func (c *markedCluster) takeDown(h *markedHost, pages ...markedPage) {
 	c.t.Helper()
 	text := "ACAP-crawler: *\n"
