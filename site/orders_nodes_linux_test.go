@@ -34,6 +34,7 @@ type clusterPublisher struct {
 	reads        atomic.Int64 // of robots.txt
 	failures     atomic.Int64 // how often /credit.txt fails before it is answered
 	credits      atomic.Int64 // answers with the credit
+	hangs        atomic.Int64 // how often /credit.txt is not answered before
 	a, b         string       // the words
 }
 
@@ -82,6 +83,10 @@ func (p *clusterPublisher) handler(end <-chan struct{}) http.Handler {
 		case "/b.html":
 			text(w, p.b)
 		case "/credit.txt":
+			if p.hangs.Add(-1) >= 0 {
+				<-r.Context().Done()
+				return
+			}
 			if p.failures.Add(-1) >= 0 {
 				w.WriteHeader(http.StatusInternalServerError)
 				return
