@@ -18,6 +18,7 @@ const manyHosts = 4096
 type hosts struct {
 	slots int           // concurrent requests to a host
 	delay time.Duration // shortest time between the starts of two requests to a host
+	held  func(key string) time.Time
 
 	mu    sync.Mutex
 	m     map[string]*host
@@ -35,8 +36,12 @@ type host struct {
 	rest       time.Time     // the host asks for no request before this time (Retry-After)
 }
 
-func newHosts(slots int, delay time.Duration) *hosts {
-	return &hosts{slots: slots, delay: delay, m: map[string]*host{}, sweep: manyHosts}
+// newHosts returns hosts without pauses. held is Options.Held.
+func newHosts(slots int, delay time.Duration, held func(string) time.Time) *hosts {
+	if held == nil {
+		held = func(string) time.Time { return time.Time{} }
+	}
+	return &hosts{slots: slots, delay: delay, held: held, m: map[string]*host{}, sweep: manyHosts}
 }
 
 // use returns the host of key. The caller must call done when it no longer uses the host.
@@ -111,6 +116,7 @@ func (h *host) mark(at time.Time) {
 // visit is the use of a host by one request, from waiting to the end of the answer.
 type visit struct {
 	hs      *hosts
+	key     string
 	h       *host // the host or network address whose slot is used
 	name    *host // the host whose Crawl-delay applies; often the same as h
 	started sync.Once
@@ -130,7 +136,7 @@ const maxTravel = 50 * time.Millisecond
 // the start of the next, for requests of all kinds. Its length is the delay of the crawl or the
 // Crawl-delay of the host, whichever is longer.
 func (hs *hosts) enter(ctx context.Context, key, place string, kind Kind) (*visit, error) {
-	v := &visit{hs: hs, h: hs.use(place), name: hs.use(key)}
+	v := &visit{hs: hs, key: key, h: hs.use(place), name: hs.use(key)}
 	h := v.h
 	select {
 	case h.slots <- struct{}{}:

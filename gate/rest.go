@@ -54,11 +54,15 @@ func (h *host) resting() time.Duration {
 	return time.Until(h.rest)
 }
 
-// waitFor returns how long a request of a kind must wait. It waits for a pause of at most MaxCrawlDelay for which the
-// host has asked. During a longer one, policy files are requested, because they may contain take-downs; for other
-// requests waitFor returns an error, which IsNetworkError accepts.
+// waitFor returns how long a request of a kind must wait. It waits for a pause of at most
+// MaxCrawlDelay for which the host or Options.Held asks. During a longer one, policy files are
+// requested, because they may contain take-downs; for other requests waitFor returns an error, which
+// IsNetworkError accepts.
 func (v *visit) waitFor(kind Kind) (time.Duration, error) {
 	rest := v.name.resting()
+	if held := v.hs.held(v.key); !held.IsZero() {
+		rest = max(rest, time.Until(held))
+	}
 	switch {
 	case rest <= MaxCrawlDelay:
 		return max(v.wait(), rest), nil

@@ -10,7 +10,7 @@ import (
 // A pause that a host asks for holds for requests of all kinds. A long one lets requests fail, except for policy files.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hs := newHosts(1, time.Second)
+		hs := newHosts(1, time.Second, nil)
 		enter := func(kind Kind) (*visit, time.Duration, error) {
 			began := time.Now()
 			v, err := hs.enter(t.Context(), "h:80", "h:80", kind)
@@ -54,6 +54,26 @@ func TestRest(t *testing.T) {
 			t.Fatal(took, err)
 		}
 		v.leave()
+	})
+}
+
+// A request waits until the time that Options.Held names.
+func TestHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(30 * time.Second)
+		hs := newHosts(1, time.Second, func(key string) time.Time {
+			if key != "h:80" {
+				return time.Time{}
+			}
+			return until
+		})
+		for key, want := range map[string]time.Time{"other:80": time.Now(), "h:80": until} {
+			v, err := hs.enter(t.Context(), key, key, PolicyFile)
+			if err != nil || time.Now().Before(want) {
+				t.Fatal(key, time.Now(), err)
+			}
+			v.leave()
+		}
 	})
 }
 
