@@ -158,17 +158,19 @@ func (t *txn) deleteBody(id uint64) error {
 }
 
 // deleteUnnamed deletes bodies outside the archive that no record refers to. It waits for readers
-// that began earlier. A failed deletion is tried again after the next transaction, and when the
-// archive is opened again. The next transaction removes the numbers in a.gone from bRemains.
-func (a *Archive) deleteUnnamed() {
+// that began earlier. A failed deletion is tried again after the next transaction, by Close, and, if a
+// transaction has committed it, when the archive is opened again. The next transaction removes the
+// numbers in a.gone from bRemains.
+func (a *Archive) deleteUnnamed(ctx context.Context) {
 	if len(a.unnamed) == 0 || a.replica.isReplaced() {
 		return
 	}
 	a.readers.Lock()
-	defer a.readers.Unlock()
-	for i, id := range a.unnamed {
-		if err := a.outside.Delete(a.life, id); err != nil {
-			a.unnamed = a.unnamed[i:] // the store does not answer
+	ids := a.unnamed
+	a.readers.Unlock() // later readers do not see the bodies, so they need not wait for the store
+	for i, id := range ids {
+		if err := a.outside.Delete(ctx, id); err != nil {
+			a.unnamed = ids[i:] // the store does not answer
 			return
 		}
 		a.gone = append(a.gone, id)

@@ -220,6 +220,20 @@ func (a *Archive) Awaiting(part string) (answer, change []string, err error) {
 	return answer, change, err
 }
 
+// AwaitedParts returns the subresources for whose next answer pages wait, in ascending order.
+func (a *Archive) AwaitedParts() (list []string, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(bAwaited).ForEach(func(k, value []byte) error {
+			part, _, _ := bytes.Cut(k, []byte{0})
+			if waitOf(value) == ForAnswer && (len(list) == 0 || list[len(list)-1] != string(part)) {
+				list = append(list, string(part))
+			}
+			return nil
+		})
+	})
+	return list, err
+}
+
 // Awaits returns the subresources that a page waits for.
 func (a *Archive) Awaits(page string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {

@@ -81,50 +81,83 @@ func (w way) tip() uint64 {
 	return w.snapshot
 }
 
+// link is the place of a copy among the others.
+type link struct {
+	archive []byte
+	prev    uint64 // see entry
+	changes bool   // it has changes
+}
+
+func (r *replica) readLink(ctx context.Context, n uint64) (link, error) {
+	e, encoded, err := r.readEntry(ctx, entryName(n))
+	return link{e.Archive, e.Prev, len(encoded) > 0}, err
+}
+
+// readLinks returns the links of the copies after the snapshot, by number, and the number of the last one. That is the
+// number of the snapshot if there is none. The store may list new objects late, so readLinks also asks for the next
+// numbers.
+func (r *replica) readLinks(ctx context.Context, snapshot uint64) (links map[uint64]link, last uint64, err error) {
+	numbers, err := r.entriesAfter(ctx, snapshot)
+	if err != nil {
+		return nil, 0, err
+	}
+	links, last = map[uint64]link{}, snapshot
+	for _, n := range numbers {
+		if links[n], err = r.readLink(ctx, n); err != nil {
+			return nil, 0, err
+		}
+		last = n
+	}
+	for {
+		l, err := r.readLink(ctx, last+1)
+		if errors.Is(err, fs.ErrNotExist) {
+			return links, last, nil
+		} else if err != nil {
+			return nil, 0, err
+		}
+		last++
+		links[last] = l
+	}
+}
+
 // findCopies finds the copies of which the state of the archive consists.
 func (r *replica) findCopies(ctx context.Context) (w way, err error) {
 	if w.snapshot, w.parts, err = r.latestSnapshot(ctx); err != nil {
 		return w, err
 	}
-	numbers, err := r.entriesAfter(ctx, w.snapshot)
+	links, last, err := r.readLinks(ctx, w.snapshot)
 	if err != nil {
 		return w, err
 	}
-	prev, changes := map[uint64]uint64{}, map[uint64]bool{}
-	for _, n := range numbers {
-		e, encoded, err := r.readEntry(ctx, entryName(n))
-		if err != nil {
-			return w, err
-		}
-		prev[n], changes[n], w.archive = e.Prev, len(encoded) > 0, e.Archive
-	}
-	if w.parts > 0 && w.archive == nil {
+	switch {
+	case last > w.snapshot:
+		w.archive = links[last].archive
+	case w.parts == 0:
+		return w, ErrNoCopies
+	default:
 		e, _, err := r.readEntry(ctx, partName(w.snapshot, 0))
 		if err != nil {
 			return w, err
 		}
 		w.archive = e.Archive
 	}
-	if w.archive == nil {
-		return w, ErrNoCopies
-	}
-	w.next = w.snapshot + 1
-	if len(numbers) == 0 {
-		return w, nil
-	}
-	last := numbers[len(numbers)-1]
 	w.next = last + 1
-	for n := last; n > w.snapshot; n = prev[n] {
-		before, known := prev[n]
-		if !known || before >= n {
+	for n := last; n > w.snapshot; n = links[n].prev {
+		l, known := links[n]
+		if !known { // it was not listed
+			if l, err = r.readLink(ctx, n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return w, err
+			}
+			links[n], known = l, err == nil
+		}
+		switch {
+		case !known || l.prev >= n:
 			return w, fmt.Errorf("the copies of records are %w: number %d is missing", ErrCorrupt, n)
-		}
-		if changes[n] {
-			w.chain = append(w.chain, n)
-		}
-		if before < w.snapshot {
+		case l.prev < w.snapshot:
 			return w, fmt.Errorf("the copies of records are %w: number %d does not follow the snapshot %d", ErrCorrupt,
 				n, w.snapshot)
+		case l.changes:
+			w.chain = append(w.chain, n)
 		}
 	}
 	slices.Reverse(w.chain)

@@ -77,6 +77,8 @@ var (
 	ErrReplaced = errors.New("continued from another data directory")
 	ErrReplica  = errors.New("the records of the archive are copied to the cluster, which is not given")
 	ErrNoCopies = errors.New("no copies of records")
+	ErrReplaces = errors.New("the object store replaces objects although the request forbids it (If-None-Match); " +
+		"copies of records need a store that obeys")
 )
 
 // replicaError means that copies could not be stored now.

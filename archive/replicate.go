@@ -189,12 +189,14 @@ func (a *Archive) claimNext(ctx context.Context) error {
 		sealed := r.sealEntry(name, e, nil)
 		err := r.o.Records.Create(ctx, name, sealed)
 		if err == nil {
-			if !errors.Is(r.o.Records.Create(ctx, name, sealed), fs.ErrExist) {
-				return errors.New("the object store replaces objects although the request forbids it " +
-					"(If-None-Match); copies of records need a store that obeys")
-			}
 			r.next++
-			return nil
+			switch err = r.o.Records.Create(ctx, name, sealed); {
+			case err == nil:
+				return ErrReplaces
+			case errors.Is(err, fs.ErrExist):
+				return nil
+			}
+			return err
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return err

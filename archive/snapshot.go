@@ -108,8 +108,13 @@ func (a *Archive) CopyFile(ctx context.Context, name string, b []byte) error {
 			earlier, n = append(earlier, at), max(n, i)
 		}
 	}
-	at := fmt.Sprintf("%s%s/%016x", filesFolder, name, n+1)
-	if err := r.o.Records.Create(ctx, at, r.sealEntry(at, entry{Archive: a.rawID, Process: r.process}, b)); err != nil {
+	err := fs.ErrExist
+	for errors.Is(err, fs.ErrExist) { // the list may be incomplete
+		n++
+		at := fileName(name, n)
+		err = r.o.Records.Create(ctx, at, r.sealEntry(at, entry{Archive: a.rawID, Process: r.process}, b))
+	}
+	if err != nil {
 		return err
 	}
 	for _, at := range earlier {
@@ -126,19 +131,30 @@ func CopiedFile(ctx context.Context, o Replica, name string) (b []byte, err erro
 	if err != nil {
 		return nil, err
 	}
-	last := ""
+	last := uint64(0)
 	for at, err := range o.Records.List(ctx, filesFolder+name+"/") {
 		if err != nil {
 			return nil, err
 		}
-		last = at
+		if n, ok := numberOf(at, filesFolder+name+"/"); ok {
+			last = n
+		}
 	}
-	if last == "" {
-		return nil, nil
+	for n := max(last, 1); ; n++ { // the list may lack the newest copy, and still have one that was removed
+		_, got, err := r.readEntry(ctx, fileName(name, n))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && n > last:
+			return b, nil
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		default:
+			b = got
+		}
 	}
-	_, b, err = r.readEntry(ctx, last)
-	return b, err
 }
+
+func fileName(name string, n uint64) string { return fmt.Sprintf("%s%s/%016x", filesFolder, name, n) }
 
 // dropBefore removes what the snapshot with the number seq replaces.
 func (r *replica) dropBefore(ctx context.Context, seq uint64) error {

@@ -108,6 +108,11 @@ func (a *Archive) write() {
 				a.run(nil)
 			}
 			a.returnKeys()
+			if a.failure() == nil { // otherwise a record may refer to them
+				last, cancel := context.WithTimeout(a.life, endCopies)
+				defer cancel()
+				a.deleteUnnamed(last)
+			}
 			return
 		}
 	}
@@ -225,7 +230,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		}
 	}
 	err = a.destroy()
-	a.deleteUnnamed()
+	a.deleteUnnamed(a.life)
 	return nil, err
 }
 

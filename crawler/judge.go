@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -19,9 +17,6 @@ import (
 // maxTries is the number of visits in one run to an address that does not answer, or answers with
 // 408, 429 or 5xx. After that the address counts as failed, and is due again in the next run.
 const maxTries = 4
-
-// maxRetryAfter is the longest pause that a Retry-After field can cause.
-const maxRetryAfter = 24 * time.Hour
 
 // outcome is how a visit ended, with details that the report of the run contains.
 type outcome struct {
@@ -57,7 +52,7 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 	case again(o.Status):
 		last := hops[len(hops)-1]
 		o.Trouble = o.Status == http.StatusTooManyRequests || o.Status == http.StatusServiceUnavailable
-		o.Rest = retryAfter(last.Header, now)
+		o.Rest = gate.RetryAfter(last.Header, now)
 		o.State, o.Why = Failed, fmt.Sprintf("%s answered with status %d", last.URL, o.Status)
 	}
 	moved := errors.Is(err, gate.ErrForeign)
@@ -136,24 +131,4 @@ func lastAsked(l *Lease, hops []gate.Hop) (t time.Time) {
 // again reports whether a response with this status asks the client to retry later.
 func again(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
-}
-
-// retryAfter returns the time that the field Retry-After names (RFC 9110 10.2.3), at most
-// maxRetryAfter from now. It returns zero if there is none.
-func retryAfter(h http.Header, now time.Time) time.Time {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return time.Time{}
-	}
-	t, err := http.ParseTime(v)
-	if seconds, serr := strconv.ParseUint(v, 10, 31); serr == nil {
-		t, err = now.Add(time.Duration(seconds)*time.Second), nil
-	}
-	if err != nil || t.Before(now) {
-		return time.Time{}
-	}
-	if most := now.Add(maxRetryAfter); t.After(most) {
-		return most
-	}
-	return t
 }

@@ -157,6 +157,18 @@ func TestAdoptionKeepsPace(t *testing.T) {
 	c.add(10 * time.Second)
 
 	b := newMachine(t, s, o, 0, 1, 2)
+	for host, want := range map[string]time.Duration{"met.0": 5 * time.Second, "unmet.1": gate.MaxCrawlDelay,
+		"other.0": gate.MaxCrawlDelay} {
+		until, err := b.HeldUntil(host)
+		if got := until.Sub(c.now()); err != nil || got != want {
+			t.Errorf("%s is held for %s, not %s: %v", host, got, want, err)
+		}
+	}
+	for _, host := range []string{"fresh.2", "unknown.0"} {
+		if until, err := b.HeldUntil(host); err != nil || until.After(c.now()) {
+			t.Errorf("%s is held until %s: %v", host, until, err)
+		}
+	}
 	b.take("http://fresh.2/")
 	b.take("")
 	c.add(5*time.Second - 1)

@@ -266,18 +266,8 @@ func (f *Frontier) load(now time.Time) bool {
 			if err != nil {
 				return err
 			}
-			t := times{due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met, pace: v.pace,
-				failures: v.failures}
-			h := &host{name: name, times: t, ready: instant(at), taken: map[string]*Lease{}, index: -1, part: part,
-				asked: v.asked}
-			// a visit that was not recorded, or a redirect, may have requested the host just before
-			// the restart
-			if !f.resumed.IsZero() {
-				h.holdUntil(f.resumed.Add(f.pacing().gap(&h.times)))
-			}
-			if part != nil && part.asked {
-				h.holdUntil(part.since.Add(f.pacing().gapAfter(&h.times)))
-			}
+			h := &host{name: name, times: f.timesOf(&v, instant(at), part), ready: instant(at), taken: map[string]*Lease{},
+				index: -1, part: part, asked: v.asked}
 			f.hosts[name] = h
 			f.offerHost(h)
 			n++
@@ -289,6 +279,47 @@ func (f *Frontier) load(now time.Time) bool {
 		f.err = err
 	}
 	return n > 0
+}
+
+// timesOf returns the times of a host that is stored as v and belongs to part, which is nil without a
+// journal. A visit that was not recorded, or a redirect, may have requested the host just before the
+// restart or the adoption.
+func (f *Frontier) timesOf(v *hostRecord, due time.Time, part *partition) times {
+	t := times{due: later(v.due, due), held: v.held, asks: v.delay, met: v.met, pace: v.pace, failures: v.failures}
+	if !f.resumed.IsZero() {
+		t.holdUntil(f.resumed.Add(f.pacing().gap(&t)))
+	}
+	if part != nil && part.asked {
+		t.holdUntil(part.since.Add(f.pacing().gapAfter(&t)))
+	}
+	return t
+}
+
+// HeldUntil returns the time before which a host must not be requested, by what this machine and
+// those that owned the host before have recorded; zero if there is none. host is named as in
+// Lease.Host. Visits wait for it anyway; it is for other requests.
+func (f *Frontier) HeldUntil(host string) (until time.Time, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h := f.hosts[host]; h != nil {
+		return h.held, nil
+	}
+	var part *partition
+	if f.shared() {
+		part = f.openOf(host)
+	}
+	err = f.view(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bHosts).Get([]byte(host))
+		if b == nil {
+			return nil
+		}
+		v, err := decodeHost(b)
+		if err == nil {
+			until = f.timesOf(&v, time.Time{}, part).held
+		}
+		return err
+	})
+	return until, err
 }
 
 // unloadIdle removes idle hosts that are not due from the working set, at most an eighth of the

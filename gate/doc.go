@@ -10,7 +10,7 @@
 //	policy              the origin's policy permits crawl (not for policy files)   gate.go
 //	take-down           no take-down is in force (not for policy files)            gate.go
 //	budget              page requests, those after a redirect included             gate.go
-//	politeness          slots and pauses per host, for requests of all kinds       hosts.go, resolve.go
+//	politeness          slots and pauses per host, for requests of all kinds       hosts.go, rest.go, resolve.go
 //	signature           if there is a key                                          sign.go
 //	lease               again, before the dial and when a connection is chosen     address.go
 //	policy, take-down   again, without a request: both may have changed            gate.go

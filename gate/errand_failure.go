@@ -18,6 +18,7 @@ import (
 const (
 	failureNetwork = "network" // IsNetworkError is true
 	failureName    = "name"    // the host name does not exist
+	failureEnded   = "ended"   // the owner ends, or hands its hosts over
 	failureOther   = "other"
 )
 
@@ -28,7 +29,7 @@ const maxMessage = 4 << 10
 // preserves.
 type ErrandFailure struct {
 	Message string         // the text of the error
-	Class   string         // network, name or other
+	Class   string         // network, name, ended or other
 	Refusal *ErrandRefusal // if the request was refused
 }
 
@@ -51,7 +52,9 @@ func newErrandFailure(err error) *ErrandFailure {
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
 		f.Class = failureName
-	case IsNetworkError(err), errors.Is(err, context.Canceled): // the owner ends, but the host may answer later
+	case errors.Is(err, context.Canceled):
+		f.Class = failureEnded
+	case IsNetworkError(err):
 		f.Class = failureNetwork
 	}
 	var r *Refusal
@@ -62,14 +65,22 @@ func newErrandFailure(err error) *ErrandFailure {
 	return f
 }
 
-// err returns the failure as the error of a request for rawurl. If the owner refused the request,
-// it is a *Refusal.
-func (f *ErrandFailure) err(rawurl string) error {
+// OfOwner reports whether the machine that was asked could not make the request, because it ends or
+// does not own the host now. Then the failure says nothing about the host. f may be nil.
+func (f *ErrandFailure) OfOwner() bool {
+	return f != nil && (f.Class == failureEnded || f.Refusal != nil && f.Refusal.Rule == RuleLease)
+}
+
+// err returns the failure as the error of a request for rawurl to the host key. If the owner refused
+// the request, or does not make it because it ends, it is a *Refusal.
+func (f *ErrandFailure) err(rawurl, key string) error {
 	if f.Refusal != nil {
 		return f.Refusal.err(rawurl)
 	}
 	message := cmp.Or(f.Message[:min(len(f.Message), maxMessage)], rawurl+": its owner reports no reason")
 	switch f.Class {
+	case failureEnded:
+		return ownerRefusal(key, "ends", errors.New(message))
 	case failureNetwork:
 		return reportedError{message, networkFailure{}}
 	case failureName:

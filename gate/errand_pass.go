@@ -39,17 +39,23 @@ func (g *Gate) passOn(req *http.Request, u *url.URL, key string, p purpose) (Hop
 		return Hop{}, nil, fmt.Errorf("%s %s: %w", e.Method, e.URL, context.Cause(ctx))
 	case errors.Is(err, ErrForeign), errors.Is(err, ErrPaused):
 		return Hop{}, nil, leaseRefusal(key, err)
-	case err != nil:
-		return Hop{}, nil, reportedError{fmt.Sprintf("%s %s: the machine that owns %s cannot be reached: %v", e.Method,
-			e.URL, key, err), networkFailure{}}
+	case err != nil: // says nothing about the host
+		return Hop{}, nil, ownerRefusal(key, "cannot be reached", err)
 	case answer.Failure != nil:
-		return Hop{}, nil, answer.Failure.err(e.URL)
+		return Hop{}, nil, answer.Failure.err(e.URL, key)
 	}
 	hop, resp, err := g.receiveAnswer(req, p, &e, &answer)
 	if err != nil {
 		return Hop{}, nil, fmt.Errorf("%s %s: %w", e.Method, e.URL, err)
 	}
 	return hop, resp, nil
+}
+
+// ownerRefusal returns the refusal of a request because the machine that owns the host key does not
+// make it now.
+func ownerRefusal(key, does string, err error) *Refusal {
+	return &Refusal{URL: key, Rule: RuleLease, Why: fmt.Sprintf("the machine that owns %s %s: %v", key, does, err),
+		Cause: fmt.Errorf("%w (%w)", ErrPaused, err)}
 }
 
 // errandHeader removes from h the fields that the owner sets itself.

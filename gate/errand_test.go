@@ -338,7 +338,8 @@ func TestErrandDamaged(t *testing.T) {
 	}
 	g := asker(t, Options{}, rule(open), owner)
 	g.o.Errand = func(context.Context, string, Errand) (ErrandAnswer, error) { return ErrandAnswer{}, io.ErrClosedPipe }
-	if _, err := g.Fetch(t.Context(), s.URL); !IsNetworkError(err) || errors.Is(err, ErrForeign) {
+	if _, err := g.Fetch(t.Context(), s.URL); refusal(t, err).Rule != RuleLease || !errors.Is(err, ErrPaused) ||
+		errors.Is(err, ErrForeign) {
 		t.Errorf("an owner that cannot be reached: %v", err)
 	}
 	before := len(s.requests())
@@ -368,5 +369,24 @@ func TestErrandInvalid(t *testing.T) {
 	}
 	if _, err := json.Marshal(Kind(9)); err == nil {
 		t.Error("an unknown kind was encoded")
+	}
+}
+
+// An owner that ends says nothing about the host.
+func TestErrandOwnerEnds(t *testing.T) {
+	s := newSite(t, hello)
+	owner := newGate(t, Options{}, rule(open), s)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	g := asker(t, Options{}, rule(open), owner)
+	g.o.Errand = func(_ context.Context, _ string, e Errand) (ErrandAnswer, error) {
+		a := viaJSON(t, owner.Execute(ended, e))
+		if !a.Failure.OfOwner() {
+			t.Errorf("%+v", a.Failure)
+		}
+		return a, nil
+	}
+	if _, err := g.Fetch(t.Context(), s.URL); refusal(t, err).Rule != RuleLease || !errors.Is(err, ErrPaused) {
+		t.Error(err)
 	}
 }

@@ -57,6 +57,10 @@ type Options struct {
 	// written to the network. It must return at once, must not use the gate, and must be safe for
 	// concurrent use.
 	Tenure func(host string) error
+	// Held returns the time before which the host (host:port) must not be requested, for example
+	// because the machine that owned it before may have requested it just before. It must return soon
+	// and must be safe for concurrent use. nil: there is no such time.
+	Held func(host string) time.Time
 	// Errand passes a request to the machine that owns the host (host:port). The gate calls it for
 	// requests for which Tenure returns ErrForeign, except page requests. It returns what Execute
 	// returned on that machine, or an error if there is no answer within a time limit that Errand
@@ -98,7 +102,7 @@ func New(o Options) *Gate {
 	if o.MaxRaw <= 0 {
 		o.MaxRaw = o.MaxBody
 	}
-	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), addresses: newAddressCache(),
+	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0), o.Held), addresses: newAddressCache(),
 		decoders: coding.NewDecoders()}
 	if o.Reserve == nil {
 		g.granted, g.spent = o.MaxPages, true

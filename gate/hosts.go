@@ -18,6 +18,7 @@ const manyHosts = 4096
 type hosts struct {
 	slots int           // concurrent requests to a host
 	delay time.Duration // shortest time between the starts of two requests to a host
+	held  func(key string) time.Time
 
 	mu    sync.Mutex
 	m     map[string]*host
@@ -32,10 +33,15 @@ type host struct {
 	mu         sync.Mutex
 	crawlDelay time.Duration // the Crawl-delay of the host
 	last       time.Time     // start of the last request to the host
+	rest       time.Time     // the host asks for no request before this time (Retry-After)
 }
 
-func newHosts(slots int, delay time.Duration) *hosts {
-	return &hosts{slots: slots, delay: delay, m: map[string]*host{}, sweep: manyHosts}
+// newHosts returns hosts without pauses. held is Options.Held.
+func newHosts(slots int, delay time.Duration, held func(string) time.Time) *hosts {
+	if held == nil {
+		held = func(string) time.Time { return time.Time{} }
+	}
+	return &hosts{slots: slots, delay: delay, held: held, m: map[string]*host{}, sweep: manyHosts}
 }
 
 // use returns the host of key. The caller must call done when it no longer uses the host.
@@ -64,7 +70,7 @@ func (hs *hosts) done(h *host) {
 // is set again before its next page is requested.
 func (hs *hosts) forget() {
 	for key, h := range hs.m {
-		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 {
+		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 && h.resting() <= 0 {
 			delete(hs.m, key)
 		}
 	}
@@ -110,6 +116,7 @@ func (h *host) mark(at time.Time) {
 // visit is the use of a host by one request, from waiting to the end of the answer.
 type visit struct {
 	hs      *hosts
+	key     string
 	h       *host // the host or network address whose slot is used
 	name    *host // the host whose Crawl-delay applies; often the same as h
 	started sync.Once
@@ -123,13 +130,13 @@ type visit struct {
 // never receives two requests at a shorter interval.
 const maxTravel = 50 * time.Millisecond
 
-// enter waits for a slot at place, and for the pauses of place and of the host key. place is key
+// enter waits for a slot at place, and for the pauses of place and of the host key; see also waitFor. place is key
 // itself or a network address that several hosts share. The caller calls start when the request is
 // written, and leave when the exchange has ended. A pause lasts from the start of one request to
 // the start of the next, for requests of all kinds. Its length is the delay of the crawl or the
 // Crawl-delay of the host, whichever is longer.
-func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
-	v := &visit{hs: hs, h: hs.use(place), name: hs.use(key)}
+func (hs *hosts) enter(ctx context.Context, key, place string, kind Kind) (*visit, error) {
+	v := &visit{hs: hs, key: key, h: hs.use(place), name: hs.use(key)}
 	h := v.h
 	select {
 	case h.slots <- struct{}{}:
@@ -143,24 +150,34 @@ func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
 		v.release()
 		return nil, context.Cause(ctx)
 	}
-	for d := v.wait(); d > 0; d = v.wait() {
+	if err := v.pause(ctx, kind); err != nil {
+		<-h.turn
+		v.release()
+		return nil, err
+	}
+	v.mark(time.Now())
+	return v, nil
+}
+
+// pause waits until the request may start.
+func (v *visit) pause(ctx context.Context, kind Kind) error {
+	for {
+		d, err := v.waitFor(kind)
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case d <= 0:
+			return nil
+		}
 		t := time.NewTimer(d)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			<-h.turn
-			v.release()
-			return nil, context.Cause(ctx)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		<-h.turn
-		v.release()
-		return nil, context.Cause(ctx)
-	}
-	v.mark(time.Now())
-	return v, nil
 }
 
 // wait returns how long the request must wait before it starts.

@@ -55,7 +55,7 @@ func TestCrawlDelayOfPolicy(t *testing.T) {
 
 func TestPaceIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hs := newHosts(1, 0)
+		hs := newHosts(1, 0, nil)
 		hs.pace("h:80", 1000*time.Hour)
 		h := hs.use("h:80")
 		h.mark(time.Now())
@@ -72,8 +72,8 @@ func TestPaceIsBounded(t *testing.T) {
 func TestPauseAfterTravel(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{0: 0, maxTravel / 2: maxTravel / 2, time.Hour: maxTravel} {
 		synctest.Test(t, func(t *testing.T) {
-			hs := newHosts(1, 2*time.Hour)
-			v, err := hs.enter(t.Context(), "h:80", "h:80")
+			hs := newHosts(1, 2*time.Hour, nil)
+			v, err := hs.enter(t.Context(), "h:80", "h:80", PageRequest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,9 +162,9 @@ func TestPerHost(t *testing.T) {
 }
 
 func TestIdleHostsAreForgotten(t *testing.T) {
-	hs := newHosts(1, time.Nanosecond)
+	hs := newHosts(1, time.Nanosecond, nil)
 	for i := range 5 * manyHosts {
-		v, err := hs.enter(t.Context(), fmt.Sprintf("h%d:80", i), fmt.Sprintf("h%d:80", i))
+		v, err := hs.enter(t.Context(), fmt.Sprintf("h%d:80", i), fmt.Sprintf("h%d:80", i), PageRequest)
 		if err != nil {
 			t.Fatal(err)
 		}

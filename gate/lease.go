@@ -11,7 +11,7 @@ var (
 	// it.
 	ErrForeign = errors.New("another machine owns the host")
 	// ErrPaused: the lease of this machine has run out. It must request no host until the lease is
-	// renewed.
+	// renewed. A refusal has this cause too if the machine that owns the host does not answer now.
 	ErrPaused = errors.New("the lease of this machine has run out")
 )
 

@@ -71,7 +71,7 @@ func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) 
 		}
 		place = a.at.String()
 	}
-	if a.visit, err = a.hosts.enter(parent, a.key, place); err != nil {
+	if a.visit, err = a.hosts.enter(parent, a.key, place, a.why.kind); err != nil {
 		return Hop{}, nil, false, fmt.Errorf("waiting for %s: %w", place, err)
 	}
 	defer a.visit.leave()
@@ -101,6 +101,7 @@ func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) 
 		return Hop{}, nil, !a.unsent, a.explainFailure(ctx, err, false)
 	}
 	defer resp.Body.Close()
+	a.visit.observe(resp)
 	hop, err := a.receive(ctx, out, resp, start)
 	if err != nil {
 		return Hop{}, nil, true, err

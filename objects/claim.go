@@ -71,10 +71,12 @@ func (s *Store) Claim(ctx context.Context, id string) error {
 	if minio.ToErrorResponse(err).StatusCode != http.StatusPreconditionFailed {
 		return s.unreached(err)
 	}
-	owner, err := s.read(ctx, name, nil)
+	owner, found, err := s.readPatiently(ctx, name, nil)
 	switch {
 	case err != nil:
 		return s.unreached(err)
+	case !found:
+		return s.unreached(errors.New("it has an object that cannot be read"))
 	case string(owner) != id:
 		return fmt.Errorf("%w: %s has the bodies of another archive; set another s3.prefix", ErrUnfit, s.Name())
 	}

@@ -256,8 +256,13 @@ func TestListWhileStoring(t *testing.T) {
 
 // TestRecords checks that objects with names are created only once, and can be read, listed and removed.
 func TestRecords(t *testing.T) {
-	server := fakes3.Start(t)
-	r, ctx := open(t, server, Options{Prefix: "p"}).Records(), t.Context()
+	useRecords(t, open(t, fakes3.Start(t), Options{Prefix: "p"}))
+}
+
+// useRecords uses a store that has no records yet.
+func useRecords(t *testing.T, s *Store) {
+	t.Helper()
+	r, ctx := s.Records(), t.Context()
 	var want []string
 	for n := range 120 {
 		name := fmt.Sprintf("records/%03d", n)
@@ -272,7 +277,7 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	if err := r.Create(ctx, "records/007", []byte("again")); !errors.Is(err, fs.ErrExist) {
-		t.Error(err)
+		t.Error("an object is replaced:", err)
 	}
 	if b, err := r.Read(ctx, "records/007"); err != nil || string(b) != "records/007" {
 		t.Errorf("%q, %v", b, err)

@@ -188,6 +188,30 @@ func (s *Site) tenure(host string) error {
 	return nil
 }
 
+// heldUntil is gate.Options.Held. The node that owned a host before may have requested it just before, or been asked for
+// a pause. Visits wait for that; requests for other nodes, and for policies, come without a visit.
+func (s *Site) heldUntil(host string) (until time.Time) {
+	n := s.node.Load()
+	if n == nil {
+		return until
+	}
+	if owned, _ := n.Holds(host); !owned {
+		return until
+	}
+	for _, port := range []string{"", ":80", ":443"} { // the frontier leaves default ports out
+		if name, cut := strings.CutSuffix(host, port); cut {
+			at, err := s.frontier.HeldUntil(name)
+			if err != nil {
+				s.o.Log.Warn("the pause of a host cannot be read", "host", host, "error", err)
+			}
+			if at.After(until) {
+				until = at
+			}
+		}
+	}
+	return until
+}
+
 // errNotJoined refuses requests of verbs that do not take part in the cluster to which the data directory belongs. Only
 // the node that owns a host knows when it may be requested.
 var errNotJoined = fmt.Errorf("the data directory belongs to a node of a cluster, and only a crawl with --cluster makes "+
@@ -255,6 +279,7 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 		return sum, err
 	}
 	defer endErrands()
+	defer c.keepAskingParts(ctx)()
 	defer context.AfterFunc(ctx, s.frontier.Finish)()
 	ended := make(chan struct{})
 	defer close(ended)

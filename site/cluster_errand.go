@@ -15,13 +15,17 @@ import (
 )
 
 // errandTime limits how long a node waits for the answer to an errand, in addition to the time limit for a request. The
-// owner may have to wait for the pause of the host.
+// owner may have to wait for the pause of the host, and another node may have to take the host over before.
 const errandTime = 2 * gate.MaxCrawlDelay
+
+// errandPause is how long a node waits before it asks again after the owner failed.
+const errandPause = time.Second
 
 // maxErrand is the largest errand that a node reads, in bytes of JSON.
 const maxErrand = 1 << 20
 
-// passErrand is gate.Options.Errand: it lets the owner of a host make a request.
+// passErrand is gate.Options.Errand: it lets the owner of a host make a request. If the owner fails, passErrand asks
+// again or asks the next owner, because a visit that waits for a credit is not repeated.
 func (s *Site) passErrand(ctx context.Context, host string, e gate.Errand) (a gate.ErrandAnswer, err error) {
 	n := s.node.Load()
 	if n == nil {
@@ -29,6 +33,23 @@ func (s *Site) passErrand(ctx context.Context, host string, e gate.Errand) (a ga
 	}
 	ctx, cancel := context.WithTimeout(ctx, errandTime+s.cfg.Timeout)
 	defer cancel()
+	for {
+		a, err = askOwner(ctx, n, host, e)
+		if err == nil && !a.Failure.OfOwner() {
+			return a, nil
+		}
+		sleep(ctx, errandPause)
+		if ctx.Err() != nil {
+			return a, err
+		}
+		if owned, _ := n.Holds(host); owned {
+			return gate.ErrandAnswer{}, gate.ErrForeign // the gate looks again
+		}
+	}
+}
+
+// askOwner lets the node that owns a host now make a request.
+func askOwner(ctx context.Context, n *cluster.Node, host string, e gate.Errand) (a gate.ErrandAnswer, err error) {
 	conn, err := n.CallOwner(ctx, host, cluster.ErrandService)
 	if errors.Is(err, cluster.ErrNobody) {
 		return a, fmt.Errorf("%w, and it does not run at the moment (%w)", gate.ErrForeign, err)

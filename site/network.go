@@ -37,6 +37,7 @@ func newSenderGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.
 // sharing has the functions that a gate needs if several machines share a crawl. The zero value is for one machine.
 type sharing struct {
 	tenure func(host string) error
+	held   func(host string) time.Time
 	errand func(ctx context.Context, host string, e gate.Errand) (gate.ErrandAnswer, error)
 	// takes page requests from the budget of all machines
 	reserve func(context.Context) (int, error)
@@ -54,7 +55,8 @@ func newGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.Gate, 
 	}
 	return gate.New(gate.Options{UserAgent: UserAgent(cfg, who), Delay: cfg.Delay, PerHost: cfg.PerHost,
 		Timeout: cfg.Timeout, MaxBody: cfg.MaxBody, AllowPrivate: cfg.AllowPrivate, ByAddress: cfg.PerAddress,
-		Sign: sign, MaxPages: max(cfg.MaxPages, 0), Tenure: shared.tenure, Errand: shared.errand, Reserve: shared.reserve}), nil
+		Sign: sign, MaxPages: max(cfg.MaxPages, 0), Tenure: shared.tenure, Held: shared.held,
+		Errand: shared.errand, Reserve: shared.reserve}), nil
 }
 
 // newSigner returns a signer of requests with the configured key; nil if no key is configured.

@@ -20,18 +20,22 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
 // testPartitions is the number of partitions in the clusters of these tests.
 const testPartitions = 4
 
-// clusterPublisher is a web site with pages /a.html and /b.html, each with a word that occurs nowhere else. The page
-// /slow.html is answered when the test ends, so that the crawl does not end.
+// clusterPublisher is a web site with pages /a.html and /b.html, each with a word that occurs nowhere else, and a
+// credit. The page /slow.html is answered when the test ends, so that the crawl does not end.
 type clusterPublisher struct {
 	origin, host string
 	robots       atomic.Pointer[string]
 	reads        atomic.Int64 // of robots.txt
+	failures     atomic.Int64 // how often /credit.txt fails before it is answered
+	credits      atomic.Int64 // answers with the credit
+	hangs        atomic.Int64 // how often /credit.txt is not answered before
 	a, b         string       // the words
 }
 
@@ -79,6 +83,17 @@ func (p *clusterPublisher) handler(end <-chan struct{}) http.Handler {
 			text(w, p.a)
 		case "/b.html":
 			text(w, p.b)
+		case "/credit.txt":
+			if p.hangs.Add(-1) >= 0 {
+				<-r.Context().Done()
+				return
+			}
+			if p.failures.Add(-1) >= 0 {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			p.credits.Add(1)
+			io.WriteString(w, "The Harbour Press")
 		case "/slow.html":
 			select {
 			case <-end:
@@ -193,7 +208,12 @@ func (n *clusterNode) reads(p *clusterPublisher) bool {
 // readAgain makes the node read a policy again.
 func (n *clusterNode) readAgain(p *clusterPublisher) {
 	n.t.Helper()
-	if _, err := n.session.readAgain(n.t.Context(), p.origin); err != nil {
+	var err error
+	n.await("the policy is not read", func() bool { // on a busy machine the lease may run out for a moment
+		_, err = n.session.readAgain(n.t.Context(), p.origin)
+		return !errors.Is(err, gate.ErrPaused)
+	})
+	if err != nil {
 		n.t.Fatal(err)
 	}
 }

@@ -114,7 +114,7 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	}
 	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, stock: &stock{}, opened: &opened{}}
 	s.orders = newOrders(s)
-	shared := sharing{tenure: s.tenure, errand: s.passErrand}
+	shared := sharing{tenure: s.tenure, held: s.heldUntil, errand: s.passErrand}
 	if cfg.Cluster.Servers != "" {
 		shared.reserve = s.reservePages
 	}

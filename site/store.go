@@ -145,6 +145,8 @@ func wrongStore(err error) error {
 	switch {
 	case errors.Is(err, objects.ErrUnfit):
 		return &UsageError{err, "see the settings s3.endpoint, s3.bucket, s3.prefix and s3.unversioned"}
+	case errors.Is(err, archive.ErrReplaces):
+		return &UsageError{err, "use another object store, or crawl without cluster_key_file"}
 	case errors.Is(err, archive.ErrStore):
 		return &UsageError{err, "use the settings s3.bucket and s3.prefix with which the archive was made; to move the " +
 			"pages, export them and import them into another data directory"}

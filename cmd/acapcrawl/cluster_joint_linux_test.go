@@ -31,7 +31,7 @@ type proportions struct {
 func brief() proportions {
 	return proportions{delay: 500 * time.Millisecond, lease: 3 * time.Second, margin: time.Second, partitions: 64,
 		limit: patience, web: arrivals.Options{Hosts: 20, Pages: 8, Seed: 1, CrawlDelay: time.Second,
-			RetryAfter: time.Second, Slow: 200 * time.Millisecond}}
+			RetryAfter: time.Second, Slow: 200 * time.Millisecond, Redirects: true, Credits: true}}
 }
 
 // calm are proportions for tests in which no lease may end: it is so long that a busy machine does not matter.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func lengthy(t *testing.T) (p proportions, harm time.Duration) {
 	}
 	return proportions{delay: 2 * time.Second, lease: 30 * time.Second, margin: 5 * time.Second, partitions: 1024,
 		limit: 20 * time.Minute, web: arrivals.Options{Hosts: 300, Pages: 10, Seed: 1, CrawlDelay: 3 * time.Second,
-			RetryAfter: 5 * time.Second, Slow: time.Second}}, harm
+			RetryAfter: 5 * time.Second, Slow: time.Second, Redirects: true, Credits: true}}, harm
 }
 
 // beginFull starts three servers and three nodes, and waits until the crawl is in the middle.
@@ -59,6 +60,28 @@ func TestClusterLongKill(t *testing.T) {
 			f.judge()
 		})
 	}
+}
+
+// Nodes are killed while they read robots.txt files that redirect to hosts of other partitions: the node that asks or
+// the owner of the other host. They are started again at once.
+func TestClusterLongErrands(t *testing.T) {
+	p, _ := lengthy(t)
+	f := newJoint(t, p, natstest.StartProcesses(t, 3).URL())
+	f.begin("a")
+	f.await(1, func(arrivals.Request) bool { return true })
+	f.start(node{name: "b"})
+	f.start(node{name: "c"})
+	f.awaitOwners(func(string) bool { return true })
+	f.watchLeases()
+	for i, name := range []string{"b", "c", "b", "c"} {
+		f.await(3*i+2, func(q arrivals.Request) bool { return q.Path == "/robots.txt" && q.Status == http.StatusFound })
+		if err := f.kill(name); err != nil {
+			t.Fatal(err)
+		}
+		f.start(node{name: name})
+	}
+	f.awaitEnd()
+	f.judge()
 }
 
 // The server that leads is killed, for each of the streams, and started again. No node loses its lease, so no page is

@@ -29,6 +29,8 @@ type running struct {
 	port    string
 	hosts   []string // addresses of the hosts, with port
 	slow    string   // address of a host without pages that has a Crawl-delay
+	flags   []string // of all nodes; nil: a lease of a minute
+	env     []string // further environment variables of the nodes
 	nodes   map[string]*exec.Cmd
 	admin   string // address of health and metrics of serve --cluster
 }
@@ -103,9 +105,20 @@ func (f *running) data(name string) string { return filepath.Join(f.dir, name) }
 // start starts a node, which is killed when the test ends.
 func (f *running) start(name string, seeds ...string) {
 	f.t.Helper()
-	cmd := exec.Command("acapcrawl", append([]string{"crawl", "--cluster", f.servers, "--node", name, "--data",
-		f.data(name), "--partitions", "12", "--lease", "1m", "--lease-margin", "10s", "--delay", "0", "--depth", "1"}, seeds...)...)
-	said := &bytes.Buffer{}
+	flags := f.flags
+	if flags == nil {
+		flags = []string{"--lease", "1m", "--lease-margin", "10s"}
+	}
+	f.process(name, slices.Concat([]string{"crawl", "--node", name, "--partitions", "12", "--delay", "0", "--depth", "1"},
+		flags, seeds)...)
+}
+
+// process runs a verb as the process of a node.
+func (f *running) process(name string, args ...string) (said *lockedBuffer) {
+	f.t.Helper()
+	cmd := exec.Command("acapcrawl", append(args, "--cluster", f.servers, "--data", f.data(name))...)
+	cmd.Env = append(os.Environ(), f.env...)
+	said = &lockedBuffer{}
 	cmd.Stderr, cmd.Stdout = said, said
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
@@ -118,6 +131,7 @@ func (f *running) start(name string, seeds ...string) {
 			f.t.Logf("node %s: %s", name, said)
 		}
 	})
+	return said
 }
 
 // await waits until a condition is met.

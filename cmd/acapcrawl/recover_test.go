@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,27 +16,62 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/internal/fakes3"
 	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/s3servers"
 )
 
 // lostNode is a cluster with one node whose pages have copies.
 type lostNode struct {
 	t        *testing.T
 	h        *harbour
-	store    *fakes3.Server
+	objects  func() map[string][]byte
+	s3       string // settings of the object store
 	nats     string // directory of the NATS server
 	dir      string // directory of everything else
 	settings string
 }
 
 func newLostNode(t *testing.T) *lostNode {
+	return newLostNodeWith(t, fakes3.Start(t))
+}
+
+func newLostNodeWith(t *testing.T, store *fakes3.Server) *lostNode {
+	n := newLostNodeAt(t, fmt.Sprintf("endpoint: '%s', bucket: %s", store.URL, fakes3.Bucket))
+	n.objects = store.Objects
+	return n
+}
+
+// newLostNodeOn keeps the copies in a server of another project.
+func newLostNodeOn(t *testing.T, name string) *lostNode {
+	store := s3servers.Start(t, name)
+	n := newLostNodeAt(t, fmt.Sprintf("endpoint: '%s', bucket: %s, region: us-east-1, unversioned: true", store.URL,
+		s3servers.Bucket))
+	n.objects = func() map[string][]byte {
+		all := map[string][]byte{}
+		if err := filepath.WalkDir(store.Dir, func(at string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(store.Dir, at)
+			if err == nil {
+				all[name], err = os.ReadFile(at)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+		return all
+	}
+	return n
+}
+
+func newLostNodeAt(t *testing.T, s3 string) *lostNode {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	n := &lostNode{t: t, h: startHarbour(t), store: fakes3.Start(t), nats: t.TempDir(), dir: t.TempDir()}
+	n := &lostNode{t: t, h: startHarbour(t), s3: s3, nats: t.TempDir(), dir: t.TempDir()}
 	url := natstest.OneIn(t, n.nats)
 	n.settings = filepath.Join(n.dir, "c.yaml")
 	n.write("c.yaml", fmt.Sprintf("cluster: %s\nnode: b\ncluster_key_file: %s\nlease: 3s\nlease_margin: 1s\n"+
-		"wait: 0s\npartitions: 4\ns3: {endpoint: '%s', bucket: %s, prefix: one}\n", url,
-		filepath.Join(n.dir, "key"), n.store.URL, fakes3.Bucket))
+		"wait: 0s\npartitions: 4\ns3: {%s, prefix: one}\n", url, filepath.Join(n.dir, "key"), s3))
 	n.write("key", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789abcdef"), 2))+"\n")
 	return n
 }
@@ -62,7 +98,7 @@ func (n *lostNode) call(data string, want int, args ...string) string {
 // alone calls a verb that reads the data directory without the cluster.
 func (n *lostNode) alone(data string, want int, args ...string) string {
 	n.t.Helper()
-	n.write("alone.yaml", fmt.Sprintf("s3: {endpoint: '%s', bucket: %s, prefix: one}\n", n.store.URL, fakes3.Bucket))
+	n.write("alone.yaml", fmt.Sprintf("s3: {%s, prefix: one}\n", n.s3))
 	said := call(n.t.Context(), n.data(data), append(args, "--config", n.data("alone.yaml"))...)
 	if said.status != want {
 		n.t.Fatal(args, said)
@@ -127,7 +163,18 @@ func contains(dir string, parts ...[]byte) (name string) {
 
 // TestLostNode crawls, erases a page, loses the data directory, and recovers it.
 func TestLostNode(t *testing.T) {
-	n := newLostNode(t)
+	newLostNode(t).loseAndRecover(t)
+}
+
+// TestLostNodeOnServers is TestLostNode and TestStaleNode with real object stores.
+func TestLostNodeOnServers(t *testing.T) {
+	for _, name := range s3servers.Names {
+		t.Run(name, func(t *testing.T) { newLostNodeOn(t, name).loseAndRecover(t) })
+		t.Run(name+", stale", func(t *testing.T) { newLostNodeOn(t, name).returnStale(t) })
+	}
+}
+
+func (n *lostNode) loseAndRecover(t *testing.T) {
 	ferry, knots, retracted := n.h.URL+"/news/ferry.html", n.h.URL+"/essays/knots.html", n.h.URL+"/retracted.html"
 	n.call("old", statusDone, "crawl", "--delay", "0", "--depth", "0", ferry, knots, retracted)
 	n.h.change(func() { n.h.robots += "ACAP-request-take-down: /retracted.html\n" })
@@ -141,7 +188,7 @@ func TestLostNode(t *testing.T) {
 	}
 	erased := n.alone("old", statusDone, "archive", "verify", "--erased", retracted)
 	parts := keysOf(t, n.data("old"))
-	for name, object := range n.store.Objects() {
+	for name, object := range n.objects() {
 		if !strings.HasPrefix(name, "one/nodes/b/") || bytes.Contains(object, []byte("ferry")) {
 			t.Errorf("object %s", name)
 		}
@@ -194,20 +241,63 @@ func (n *lostNode) lose() {
 
 // TestStaleNode recovers a node whose data directory appears again: the old directory changes nothing.
 func TestStaleNode(t *testing.T) {
-	n := newLostNode(t)
+	newLostNode(t).returnStale(t)
+}
+
+func (n *lostNode) returnStale(t *testing.T) {
 	ferry, knots := n.h.URL+"/news/ferry.html", n.h.URL+"/essays/knots.html"
 	n.call("old", statusDone, "crawl", "--delay", "0", "--depth", "0", ferry)
 	n.call("new", statusDone, "archive", "recover")
-	objects := len(n.store.Objects())
+	objects := len(n.objects())
 	said := n.call("old", statusUsage, "crawl", "--delay", "0", "--depth", "0", knots)
 	if !strings.Contains(said, "continued from another data directory") {
 		t.Error(said)
 	}
-	if got := len(n.store.Objects()); got != objects {
+	if got := len(n.objects()); got != objects {
 		t.Errorf("%d objects, want %d", got, objects)
 	}
 	n.call("new", statusDone, "crawl", "--delay", "0", "--depth", "0", knots)
 	n.alone("new", statusDone, "archive", "verify")
+}
+
+// TestUnfitStore checks that a node uses no object store that keeps old versions of objects, or that replaces objects
+// although the request forbids it.
+func TestUnfitStore(t *testing.T) {
+	store := fakes3.Start(t)
+	n := newLostNodeWith(t, store)
+	ferry := n.h.URL + "/news/ferry.html"
+	for _, versioning := range []string{"Enabled", "Suspended", "NotImplemented"} {
+		store.Change(func() { store.Versioning = versioning })
+		said := n.call("none", statusUsage, "crawl", "--delay", "0", "--depth", "0", ferry)
+		if !strings.Contains(said, "old versions of objects") {
+			t.Error(said)
+		}
+	}
+	store.Change(func() {
+		store.Versioning = ""
+		store.Fail = func(_ http.ResponseWriter, r *http.Request, _ string) bool {
+			r.Header.Del("If-None-Match")
+			return false
+		}
+	})
+	if said := n.call("other", statusUsage, "crawl", "--delay", "0", "--depth", "0", ferry); !strings.Contains(said,
+		"If-None-Match") {
+		t.Error(said)
+	}
+	for name, object := range n.objects() {
+		if strings.Contains(name, "/bodies/") || bytes.Contains(object, []byte("ferry")) {
+			t.Errorf("the object %s is stored", name)
+		}
+	}
+	store.Change(func() { store.Fail = nil })
+	n.call("other", statusDone, "crawl", "--delay", "0", "--depth", "0", ferry)
+	store.Change(func() { store.Versioning = "Enabled" })
+	if err := os.RemoveAll(n.data("other")); err != nil {
+		t.Fatal(err)
+	}
+	n.call("new", statusUsage, "archive", "recover")
+	store.Change(func() { store.Versioning = "" })
+	n.call("new", statusDone, "archive", "recover")
 }
 
 // TestClusterKeyFile checks keys of a cluster that cannot be used.

@@ -32,10 +32,13 @@ type Options struct {
 	CrawlDelay time.Duration // Crawl-delay of every tenth host, in whole seconds; 0: none has one
 	// The pause that every fifth host demands once, with 429 or 503, in whole seconds; 0: no host does.
 	RetryAfter time.Duration
-	Slow       time.Duration // time that each page of every tenth host takes; 0: no host is slow
+	// Time that each page of every tenth host takes, and each robots.txt to which another one redirects.
+	Slow time.Duration
 	// Redirects makes some pages redirect to other hosts, and every tenth robots.txt.
 	Redirects bool
-	Markup    int // bytes of nested markup in each page, which cost the client CPU time
+	// Credits makes every tenth host require a credit, which another host has, next to its snippets.
+	Credits bool
+	Markup  int // bytes of nested markup in each page, which cost the client CPU time
 }
 
 // Request is a request that a host received.

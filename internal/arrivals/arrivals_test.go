@@ -30,7 +30,7 @@ func start(t *testing.T, o Options) *Web {
 
 func all() Options {
 	return Options{Hosts: 20, Pages: 5, Seed: 1, CrawlDelay: time.Second, RetryAfter: time.Second,
-		Slow: 2 * delay, Redirects: true, Markup: 1000}
+		Slow: 2 * delay, Redirects: true, Credits: true, Markup: 1000}
 }
 
 func TestPoliteClient(t *testing.T) {
@@ -41,7 +41,8 @@ func TestPoliteClient(t *testing.T) {
 	if err := r.Err(); err != nil {
 		t.Error(err)
 	}
-	if want := len(w.Pages()); r.Requests < want+len(w.Hosts()) || r.Pairs == 0 || r.Shortest < delay-Tolerance {
+	if want := len(w.Pages()) + len(w.credits()) + len(w.Hosts()); r.Requests < want || r.Pairs == 0 ||
+		r.Shortest < delay-Tolerance {
 		t.Errorf("%+v", r)
 	}
 	paused := 0
@@ -83,7 +84,7 @@ func TestImpoliteClients(t *testing.T) {
 			if pages := len(w.Pages()); f == twice && len(r.Repeated) != pages {
 				t.Errorf("%d of %d pages are repeated", len(r.Repeated), pages)
 			}
-			if f == lazy && len(r.Missing) != len(w.Pages())-o.Pages {
+			if f == lazy && len(r.Missing) != len(w.Pages())+len(w.credits())-o.Pages {
 				t.Errorf("%d pages are missing", len(r.Missing))
 			}
 			if err := r.Err(); err == nil || !strings.Contains(err.Error(), string(want)) {

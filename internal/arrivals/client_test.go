@@ -122,6 +122,14 @@ func (w *worker) readRobots() {
 		switch name {
 		case "Disallow", "ACAP-disallow-crawl":
 			w.barred = append(w.barred, value)
+		case "ACAP-allow-present-snippet":
+			_, credit, _ := strings.Cut(value, "the-acap:credit:")
+			u, err := url.Parse(credit)
+			if err != nil {
+				w.t.Error(err)
+			} else if w.fault != lazy {
+				w.find(u)
+			}
 		case "Crawl-delay":
 			n, _ := strconv.Atoi(value)
 			w.delayed = time.Duration(n) * time.Second

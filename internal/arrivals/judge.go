@@ -44,8 +44,11 @@ func (w *Web) Judge(delay time.Duration) *Report {
 	for _, host := range w.hosts {
 		list := byHost[host]
 		slices.SortStableFunc(list, func(a, b Request) int { return a.Start.Compare(b.Start) })
+		byHost[host] = list
 		r.judgePace(list, delay, w.crawlDelay(w.index[host]))
-		r.judgeRights(list)
+	}
+	for _, host := range w.hosts {
+		r.judgeRights(byHost[host], w.readRobots(byHost, w.index[host]))
 	}
 	w.judgePages(all, r)
 	slices.SortStableFunc(r.Violations, func(a, b Violation) int { return a.Second.Start.Compare(b.Second.Start) })
@@ -96,15 +99,29 @@ func (r *Report) judgePace(list []Request, delay, crawlDelay time.Duration) {
 	}
 }
 
-// judgeRights checks that the requests to one host were allowed.
-func (r *Report) judgeRights(list []Request) {
-	var read time.Time // end of the first answer to a request for robots.txt, also a redirect
+// readRobots returns when the robots.txt of host i was answered for the first time. If it redirects, that is the first
+// answer of the other host to a request after the redirect. It returns the zero time if there was no answer.
+func (w *Web) readRobots(byHost map[string][]Request, i int) time.Time {
+	first := func(list []Request, after time.Time) (end time.Time) {
+		for _, q := range list {
+			if q.Path == robotsPath && q.Whole && !q.Start.Before(after) && (end.IsZero() || q.End.Before(end)) {
+				end = q.End
+			}
+		}
+		return end
+	}
+	end := first(byHost[w.hosts[i]], time.Time{})
+	if end.IsZero() || !w.is(i, robotsMoved) {
+		return end
+	}
+	return first(byHost[w.hosts[i-robotsMoved]], end)
+}
+
+// judgeRights checks that the requests to one host, whose robots.txt was read at a time, were allowed.
+func (r *Report) judgeRights(list []Request, read time.Time) {
 	for _, q := range list {
 		switch {
 		case q.Path == robotsPath:
-			if read.IsZero() {
-				read = q.End
-			}
 		case Forbidden(q.Path):
 			r.add(Forbid, Request{}, q, 0, 0)
 		case read.IsZero() || q.Start.Before(read):
@@ -117,7 +134,7 @@ func (r *Report) add(k Kind, first, second Request, want, got time.Duration) {
 	r.Violations = append(r.Violations, Violation{k, first, second, want, got})
 }
 
-// judgePages checks that each page was fetched once. An answer with a pause is no fetch.
+// judgePages checks that each page was fetched once, and each credit. An answer with a pause is no fetch.
 func (w *Web) judgePages(all []Request, r *Report) {
 	fetched := map[string][]Request{}
 	for _, q := range all {
@@ -125,9 +142,15 @@ func (w *Web) judgePages(all []Request, r *Report) {
 			fetched[q.URL()] = append(fetched[q.URL()], q)
 		}
 	}
+	whole := func(q Request) bool { return q.Whole }
+	for _, url := range w.credits() {
+		if !slices.ContainsFunc(fetched[url], whole) {
+			r.Missing = append(r.Missing, url)
+		}
+	}
 	for _, url := range w.Pages() {
 		list := fetched[url]
-		if !slices.ContainsFunc(list, func(q Request) bool { return q.Whole }) {
+		if !slices.ContainsFunc(list, whole) {
 			r.Missing = append(r.Missing, url)
 		}
 		if len(list) > 1 {

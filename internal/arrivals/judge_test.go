@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,14 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	// at returns a request that starts and ends so many milliseconds after begin; end 0: in progress.
+	// A path with a number before it is one of that host.
 	at := func(w *Web, host, start, end int, path string) Request {
+		if number, rest, found := strings.Cut(path, " "); found {
+			path = rest
+			if _, err := fmt.Sscan(number, &host); err != nil {
+				t.Fatal(err)
+			}
+		}
 		q := Request{Host: w.hosts[host], Path: path, Start: begin.Add(time.Duration(start) * time.Millisecond),
 			Status: 200}
 		if end > 0 {
@@ -20,7 +28,8 @@ func TestJudge(t *testing.T) {
 		return q
 	}
 	for _, c := range logs() {
-		w := &Web{web: newWeb(Options{Hosts: 10, Pages: 3, CrawlDelay: 5 * time.Second, RetryAfter: 3 * time.Second}, "80")}
+		w := &Web{web: newWeb(Options{Hosts: 10, Pages: 3, CrawlDelay: 5 * time.Second, RetryAfter: 3 * time.Second,
+			Redirects: true}, "80")}
 		w.log = c.log(func(start, end int, path string) Request { return at(w, c.host, start, end, path) })
 		r := w.Judge(2 * time.Second)
 		var got []string
@@ -87,6 +96,17 @@ func logs() []logged {
 		}, "forbidden forbidden"},
 		{"unread", plain, func(get getter) []Request {
 			return []Request{get(0, 1, "/"), get(2000, 2001, "/robots.txt")}
+		}, "unread"},
+		{"unread because of a kill", plain, func(get getter) []Request {
+			q := get(0, 1, "/robots.txt")
+			q.Whole = false
+			return []Request{q, get(2000, 2001, "/")}
+		}, "unread"},
+		{"moved robots.txt", robotsMoved, func(get getter) []Request {
+			return []Request{get(0, 1, "/robots.txt"), get(1, 2, "0 /robots.txt"), get(2000, 2001, "/")}
+		}, ""},
+		{"moved robots.txt that is read before the redirect", robotsMoved, func(get getter) []Request {
+			return []Request{get(0, 1, "0 /robots.txt"), get(1, 2, "/robots.txt"), get(2000, 2001, "/")}
 		}, "unread"},
 	}
 }

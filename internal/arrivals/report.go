@@ -16,7 +16,7 @@ type Report struct {
 	Shortest time.Duration // the shortest time between the starts of such a pair
 
 	Violations []Violation // in the order of the later request
-	Missing    []string    // pages that were never fetched completely
+	Missing    []string    // pages and credits that were never fetched completely
 	Repeated   [][]Request // for each page that was requested more than once, its requests
 }
 

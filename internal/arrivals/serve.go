@@ -36,7 +36,12 @@ func (w *Web) serve(rw http.ResponseWriter, r *http.Request) {
 	case path == robotsPath && w.is(i, robotsMoved):
 		w.redirect(x, w.url(i-robotsMoved, robotsPath))
 	case path == robotsPath:
+		if w.is(i+robotsMoved, robotsMoved) {
+			wait(r.Context(), w.o.Slow)
+		}
 		w.answer(x, http.StatusOK, "text/plain", w.robots(i))
+	case path == creditPath && w.is((i+len(w.hosts)-1)%len(w.hosts), crediting):
+		w.answer(x, http.StatusOK, "text/plain", "The Harbour Press")
 	case w.is(i, redirecting) && path == movedTo:
 		w.redirect(x, w.url(w.next(i), arrivedFrom(i)))
 	case w.is(i, redirecting) && path == movedShut:

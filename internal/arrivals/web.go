@@ -27,6 +27,7 @@ func newWeb(o Options, port string) web {
 
 // Of ten hosts, these have a peculiarity.
 const (
+	crediting    = 2 // robots.txt requires a credit that the next host has
 	tooMany      = 3 // page 1 answers once with 429 and Retry-After
 	slow         = 4 // pages take Options.Slow
 	unavailable  = 6 // page 1 answers once with 503 and Retry-After
@@ -40,6 +41,7 @@ func (w *web) is(i, peculiarity int) bool {
 	enabled := map[int]bool{
 		tooMany: w.o.RetryAfter > 0, unavailable: w.o.RetryAfter > 0, slow: w.o.Slow > 0,
 		redirecting: w.o.Redirects, robotsMoved: w.o.Redirects, slowDelaying: w.o.CrawlDelay > 0,
+		crediting: w.o.Credits,
 	}
 	return i%10 == peculiarity && enabled[peculiarity]
 }
@@ -64,13 +66,30 @@ func (w *web) Pages() (urls []string) {
 	return urls
 }
 
+// credits returns the URLs of the required credits.
+func (w *web) credits() (urls []string) {
+	for i := range w.hosts {
+		if w.is(i, crediting) {
+			urls = append(urls, w.url(w.next(i), creditPath))
+		}
+	}
+	return urls
+}
+
 // Forbidden reports whether robots.txt forbids to request a path. It does so on every host.
 func Forbidden(path string) bool {
 	return strings.HasPrefix(path, shut) || strings.HasPrefix(path, closed)
 }
 
+// Redirects reports whether a text contains the path of a page that redirects to another host, or of a forbidden page
+// that can be reached only through such a redirect.
+func Redirects(text string) bool {
+	return strings.Contains(text, movedTo) || strings.Contains(text, movedShut) || strings.Contains(text, closed+"moved")
+}
+
 const (
 	robotsPath = "/robots.txt"
+	creditPath = "/credit.txt"
 	shut       = "/shut/"
 	closed     = "/closed/"
 	movedTo    = "/to/page" // redirects to a page of the next host that nothing else links to
@@ -94,7 +113,12 @@ func arrivedFrom(i int) string { return fmt.Sprintf("/from/%d", i) }
 // robots returns the robots.txt of host i. Half of the hosts use ACAP, half RFC 9309.
 func (w *web) robots(i int) string {
 	if i%2 == 0 {
-		return "ACAP-crawler: *\nACAP-disallow-crawl: " + shut + "\nACAP-disallow-crawl: " + closed + "\n"
+		text := "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-crawl: " + shut + "\nACAP-disallow-crawl: " + closed + "\n"
+		if w.is(i, crediting) {
+			text += "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:" +
+				w.url(w.next(i), creditPath) + "\n"
+		}
+		return text
 	}
 	text := "User-agent: *\nDisallow: " + shut + "\nDisallow: " + closed + "\n"
 	if d := w.crawlDelay(i); d > 0 {

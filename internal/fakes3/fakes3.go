@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"maps"
 	"net/http"
@@ -21,6 +22,8 @@ import (
 	"time"
 )
 
+const listLag = 5 // see Server.Lag
+
 // Bucket is the name of the only bucket.
 const Bucket = "pages"
 
@@ -28,8 +31,15 @@ const Bucket = "pages"
 type Server struct {
 	URL string
 
+	// Lag is after how many further requests at most a change of an object is seen by those that read it. Lists see it
+	// after at most listLag times as many. Requests that must not replace an object see it at once.
+	Lag int
+
 	mu         sync.Mutex
 	objects    map[string][]byte
+	read       view
+	listed     view
+	requests   int
 	Versioning string // what the bucket says: "", Enabled, Suspended; NotImplemented: it does not say
 
 	// Fail may answer a request itself; it then returns true. It is called without a lock. nil: no failures
@@ -45,7 +55,8 @@ func Start(t testing.TB) *Server {
 
 // Serve starts a server that ends when end is called.
 func Serve() (s *Server, end func()) {
-	s = &Server{objects: map[string][]byte{}}
+	s = &Server{objects: map[string][]byte{}, read: view{objects: map[string][]byte{}},
+		listed: view{objects: map[string][]byte{}}}
 	server := httptest.NewServer(s)
 	s.URL = server.URL
 	return s, server.Close
@@ -56,6 +67,56 @@ func (s *Server) Change(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn()
+}
+
+// change is a change of an object.
+type change struct {
+	name string
+	body []byte
+	gone bool // it is deleted
+	at   int  // number of the request that sees it
+}
+
+func (c change) apply(objects map[string][]byte) {
+	if c.gone {
+		delete(objects, c.name)
+	} else {
+		objects[c.name] = c.body
+	}
+}
+
+// view is what some requests see of the objects.
+type view struct {
+	objects map[string][]byte
+	late    []change // which objects does not have yet
+}
+
+// change lets a change be seen after at most lag further requests. The number depends on the name, so that a list can
+// have gaps.
+func (v *view) change(c change, requests, lag int) {
+	hash := fnv.New32a()
+	hash.Write([]byte(c.name))
+	c.at = requests + int(hash.Sum32()%uint32(lag+1))
+	v.late = append(v.late, c)
+	v.settle(requests)
+}
+
+// settle lets those changes be seen whose time has come.
+func (v *view) settle(requests int) {
+	v.late = slices.DeleteFunc(v.late, func(c change) bool {
+		due := c.at <= requests
+		if due {
+			c.apply(v.objects)
+		}
+		return due
+	})
+}
+
+// change changes an object.
+func (s *Server) change(c change) {
+	c.apply(s.objects)
+	s.read.change(c, s.requests, s.Lag)
+	s.listed.change(c, s.requests, listLag*s.Lag)
 }
 
 // Objects returns a copy of all objects by name.
@@ -81,6 +142,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.requests++
+	s.read.settle(s.requests)
+	s.listed.settle(s.requests)
 	_, location := r.URL.Query()["location"]
 	_, versioning := r.URL.Query()["versioning"]
 	switch {
@@ -105,19 +169,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serveObject(w http.ResponseWriter, r *http.Request, name string, body []byte) {
-	held, exists := s.objects[name]
 	switch r.Method {
 	case http.MethodPut:
-		if exists && r.Header.Get("If-None-Match") == "*" {
+		if _, exists := s.objects[name]; exists && r.Header.Get("If-None-Match") == "*" {
 			refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 			return
 		}
-		s.objects[name] = body
+		s.change(change{name: name, body: body})
 		w.Header().Set("ETag", etag(body))
 	case http.MethodDelete:
-		delete(s.objects, name)
+		s.change(change{name: name, gone: true})
 		w.WriteHeader(http.StatusNoContent)
 	default:
+		held, exists := s.read.objects[name]
 		if !exists {
 			refuse(w, http.StatusNotFound, "NoSuchKey")
 			return
@@ -143,7 +207,7 @@ func (s *Server) list(w http.ResponseWriter, prefix, after string) {
 		NextContinuationToken string `xml:",omitempty"`
 		Contents              []entry
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.objects)) {
+	for _, name := range slices.Sorted(maps.Keys(s.listed.objects)) {
 		if !strings.HasPrefix(name, prefix) || name <= after {
 			continue
 		}
@@ -151,7 +215,8 @@ func (s *Server) list(w http.ResponseWriter, prefix, after string) {
 			answer.IsTruncated, answer.NextContinuationToken = true, answer.Contents[page-1].Key
 			break
 		}
-		answer.Contents = append(answer.Contents, entry{name, len(s.objects[name]), etag(s.objects[name])})
+		held := s.listed.objects[name]
+		answer.Contents = append(answer.Contents, entry{name, len(held), etag(held)})
 	}
 	_ = xml.NewEncoder(w).Encode(answer)
 }
