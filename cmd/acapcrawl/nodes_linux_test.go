@@ -155,6 +155,16 @@ func (f *running) run(args ...string) answer {
 	return answer{status, stdout.String(), stderr.String()}
 }
 
+// captures returns the number of captures that the nodes list; -1 if none answers, for example because the lease of a
+// node has run out on a busy machine.
+func (f *running) captures() int {
+	var list struct{ Captures []any }
+	if json.Unmarshal([]byte(f.run("archive", "ls", "--json").stdout), &list) != nil {
+		return -1
+	}
+	return len(list.Captures)
+}
+
 // object runs a verb with --json, and returns the object that it prints.
 func (f *running) object(args ...string) (out map[string]any) {
 	f.t.Helper()

@@ -223,7 +223,7 @@ func TestServeDrained(t *testing.T) {
 	}
 	at, stop := f.serveNodes("--data", f.data("b"))
 	f.await("the copies are found again", func() bool {
-		return len(f.object("archive", "ls")["captures"].([]any)) == len(before["captures"].([]any))
+		return f.captures() == len(before["captures"].([]any))
 	})
 	f.wholly(f.object("search", "gull"), 2)
 	if got := f.run("search", "gull", "--json"); strings.Count(got.stdout, `"url"`) != runningHosts {
@@ -255,7 +255,7 @@ func TestServeDrained(t *testing.T) {
 	f.nodes["b"].Process.Signal(os.Interrupt)
 	f.nodes["b"].Wait()
 	f.await("the directory is served again", func() bool {
-		return len(f.object("archive", "ls")["captures"].([]any)) == len(before["captures"].([]any))
+		return f.captures() == len(before["captures"].([]any))
 	})
 	s := &serving{at: at, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	if status, _, text := s.api(t, "POST", "/api/v1/requests", token, "k", takeDownOf(onA)); status != 201 ||
