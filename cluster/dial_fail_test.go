@@ -155,6 +155,7 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestPeerVanishes(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for stage, run := range stages {
 		for _, way := range []string{"connection closed", "server stopped", "frozen"} {
 			for _, side := range []string{"dialer", "listener"} {
@@ -246,6 +247,7 @@ func TestDialWithoutAnswer(t *testing.T) {
 
 // The server is replaced while streams transfer. Each reader gets the right bytes and, if not all, an error.
 func TestServerRestart(t *testing.T) {
+	t.Parallel() // it mostly waits
 	noLeak(t)
 	const total = 16 << 20
 	w := newNetwork(t)

@@ -55,6 +55,7 @@ func allKeys(t *testing.T, p *PageKeys) map[uint64][]byte {
 
 // TestPageKeys stores keys on three servers, and removes some. Then no file of any server has them.
 func TestPageKeys(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := natstest.Start(t, 3)
 	p := NewPageKeys(Options{Servers: c.URL(), Node: "a"}, []byte("check"))
 	defer p.Close()

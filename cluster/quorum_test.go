@@ -36,6 +36,7 @@ func TestClockIsChanged(t *testing.T) {
 // Without a quorum the node stops when its lease has run out, and says so. When the quorum returns, it goes on by
 // itself with its partitions.
 func TestQuorumLost(t *testing.T) {
+	t.Parallel() // it mostly waits
 	servers := natstest.Start(t, 3)
 	o := testOptions(servers.URL(), "a", testSettings(4))
 	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
