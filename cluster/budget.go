@@ -9,9 +9,9 @@ type budget struct {
 	Bytes int64 `json:"bytes"` // bytes of bodies that nodes have received
 }
 
-// ReservePages reserves page requests, of which all nodes together may make limit. It returns how many: at most a
-// quarter of the node's share of what is left, so that no node runs out of them while another has many. 0 means that
-// none is left.
+// ReservePages reserves page requests, of which all nodes together may make limit. It returns the number of reserved
+// requests: at most a quarter of the node's share of the rest, so that no node runs out of them while another has many.
+// 0 means that none are left.
 func (n *Node) ReservePages(ctx context.Context, limit int) (reserved int, err error) {
 	n.mu.Lock()
 	nodes := max(n.running, 1)
@@ -24,7 +24,7 @@ func (n *Node) ReservePages(ctx context.Context, limit int) (reserved int, err e
 	return reserved, err
 }
 
-// ReturnPages gives back page requests that this node has reserved and not made.
+// ReturnPages gives back page requests that this node has reserved but not made.
 func (n *Node) ReturnPages(ctx context.Context, unused int) error {
 	if unused == 0 {
 		return nil

@@ -19,7 +19,7 @@ type Peer struct {
 	Reader  bool   // it only answers callers: it owns no partitions
 }
 
-// Caller is a connection of a process that is no node but asks the nodes. It is safe for concurrent use.
+// Caller is a connection of a process that calls nodes and is not a node itself. It is safe for concurrent use.
 type Caller struct {
 	link     *link
 	clock    Clock
@@ -60,8 +60,8 @@ func (c *Caller) Members(ctx context.Context) (list []Peer, err error) {
 	return list, ctx.Err()
 }
 
-// Stopped returns the names of the nodes that have copies and do not run, as the servers announced last. A node that
-// was forgotten is none of them.
+// Stopped returns the names of the nodes that may have archived pages and do not run, as the servers announced last.
+// Forgotten nodes are not included.
 func (c *Caller) Stopped(ctx context.Context) (list []string, err error) {
 	running, err := c.Members(ctx)
 	if err != nil {

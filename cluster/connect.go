@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Options say how to reach a cluster, and what a node brings along. Fields after Log are used by Join only.
+// Options say how to reach a cluster, and describe the node. Fields after Log are used by Join only.
 type Options struct {
 	Servers     string // URLs of NATS servers, separated by commas
 	Credentials string // name of a file with NATS credentials; "": none
@@ -32,10 +32,11 @@ type Options struct {
 // clock returns the clock of a process that connects with these options.
 func (o Options) clock() Clock { return cmp.Or[Clock](o.Clock, SystemClock{}) }
 
-// TLS has the names of PEM files. Empty names mean the roots of the system, and no client certificate.
+// TLS has the names of PEM files. If CA is empty, the certificates of the system are used; if Certificate and Key are
+// empty, there is no client certificate.
 type TLS struct{ CA, Certificate, Key string }
 
-// ErrNoQuorum means that the servers cannot be reached, or that too few of them run to change anything.
+// ErrNoQuorum means that the servers cannot be reached, or that too few of them run for any change.
 var ErrNoQuorum = errors.New("the servers of the cluster cannot be reached, or too few of them run")
 
 // answerTime is how long an answer of the servers is awaited.

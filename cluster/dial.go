@@ -13,15 +13,15 @@ import (
 )
 
 var (
-	// ErrNobody says that nobody listens at the subject.
+	// ErrNobody means that nobody listens at the subject.
 	ErrNobody = errors.New("nobody listens at this subject")
-	// ErrBusy says that the listener has as many open streams as it allows.
+	// ErrBusy means that the listener has as many open streams as it allows.
 	ErrBusy = errors.New("the listener has too many open streams")
-	// ErrGone says that the other end, or the connection to the NATS servers, is lost.
+	// ErrGone means that the other end, or the connection to the NATS servers, is lost.
 	ErrGone = errors.New("the other end of the stream is gone")
-	// ErrLost says that messages of the stream were lost, for example because a NATS server stopped.
+	// ErrLost means that messages of the stream were lost, for example because a NATS server stopped.
 	ErrLost = errors.New("messages of the stream are lost")
-	// ErrProtocol says that a message does not follow the protocol of streams.
+	// ErrProtocol means that a message does not follow the protocol of streams.
 	ErrProtocol = errors.New("wrong message in the stream")
 )
 
@@ -35,12 +35,12 @@ type Streams struct {
 	Max int
 }
 
-// Dial opens a stream with the default settings, see Streams.Dial.
+// Dial opens a stream with the default settings; see Streams.Dial.
 func Dial(ctx context.Context, nc *nats.Conn, subject string) (net.Conn, error) {
 	return Streams{}.Dial(ctx, nc, subject)
 }
 
-// Listen accepts streams with the default settings, see Streams.Listen.
+// Listen accepts streams with the default settings; see Streams.Listen.
 func Listen(nc *nats.Conn, subject string) (net.Listener, error) {
 	return Streams{}.Listen(nc, subject)
 }

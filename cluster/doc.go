@@ -1,6 +1,6 @@
 // Package cluster lets several machines share a crawl. Each machine is a node: a process with a data directory of its
 // own. The nodes know each other only through NATS servers with JetStream. No other package uses NATS, except package
-// server below, which runs a server for a trial.
+// server below it, which runs a server for a trial.
 //
 //	connect.go, bucket.go    the connection, the streams and buckets that a cluster has, compare-and-set
 //	settings.go, shared.go   settings and seeds that all nodes share
@@ -16,19 +16,22 @@
 //	replicas.go              how many servers store the streams
 //	orders.go                what every node with pages must obey, and what each has; partitions.go: sets of partitions
 //	status.go                status and drain
+//	caller.go, reader.go     processes that are no nodes: they call nodes, or answer for one that does not crawl
+//	keys.go                  encrypted copies of the keys of pages
+//	simulate.go              what a simulation of many nodes needs
 //
 // # Politeness
 //
 // The hosts are divided into partitions, and each partition has one owner, which alone requests anything from its
 // hosts. A web server does not know who the owner is. So politeness depends on time only: an owner stops by itself
-// before its lease ends, and the next one begins after that, by margins that are longer than what clocks may differ
-// by and than a request may need from the last check to the network.
+// before its lease ends, and the next owner begins after that. The margins are longer than the permitted difference of
+// two clocks, and longer than a request may need from the last check to the network.
 //
 // # Durability
 //
 // The stores of a cluster know who the owner is. Every message in the journal of a partition names its predecessor,
-// so a process that has lost a partition cannot write to its journal, even if it does not know yet. What a frontier
-// does counts only when it is in the journal. Links to other partitions are durable in the stream of their partition
-// before the visit that found them counts as done, and the position up to which links are queued is in the journal
-// together with them. So a crash repeats visits and loses no address.
+// so a process that has lost a partition cannot write to its journal, even if it does not know of the loss yet. What a
+// frontier does counts only when it is in the journal. Links to other partitions are durable in the stream of their
+// partition before the visit that found them counts as done. The journal has the links that are queued together with
+// their position in that stream. So after a crash, visits are repeated, and no address is lost.
 package cluster

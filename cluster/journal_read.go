@@ -44,8 +44,8 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 	}
 }
 
-// ShortJournal returns the journal of the partition of a host as it is now, also if another node owns the partition. short
-// is false, and there is no journal, if it has more than most messages.
+// ShortJournal returns the present journal of the partition of a host, even if another node owns the partition. If the
+// journal has more than most messages, short is false and journal is nil.
 func (n *Node) ShortJournal(ctx context.Context, host string, most uint64) (
 	journal iter.Seq2[crawler.JournalRecord, error], short bool, err error) {
 	p := n.Partition(host)

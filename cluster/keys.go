@@ -130,8 +130,8 @@ func (p *PageKeys) subject(id uint64) string {
 	return keysPrefix + p.o.Node + "." + strconv.FormatUint(id, 10)
 }
 
-// Put stores keys, and returns when most servers have them on disk. If replace is not set, the error wraps
-// fs.ErrExist if one of them exists.
+// Put stores keys, and returns when most servers have them on disk. If replace is false and one of the keys exists, the
+// error wraps fs.ErrExist.
 func (p *PageKeys) Put(ctx context.Context, keys []PageKey, replace bool) error {
 	if err := p.open(ctx); err != nil {
 		return err
@@ -205,10 +205,10 @@ func (p *PageKeys) removeKey(ctx context.Context, subject string) error {
 	}
 }
 
-// Compact returns when no file of the servers has a key that was removed before. A server overwrites a removed key in
-// its store, but keeps the message with which it was stored in the log of the stream, until it compacts that log: some
-// minutes later, or if the log has 8 MB. Compact therefore fills the log. It fails if a server of the stream does not
-// run, because that server has the key on its disk.
+// Compact waits until no file of the servers has a key that was removed before the call. A server overwrites a removed
+// key in its store, but the log of the stream still has the message with which the key was stored. The server compacts
+// that log some minutes later, or when it has 8 MB. Compact therefore fills the log. It fails if a server of the stream
+// does not run, because that server has the key on its disk.
 func (p *PageKeys) Compact(ctx context.Context) error {
 	if err := p.open(ctx); err != nil {
 		return err

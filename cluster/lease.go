@@ -15,7 +15,7 @@ import (
 // Report is what a node says about itself with each renewal of its lease.
 type Report struct {
 	Queue      int  `json:"queue"`       // queued addresses
-	Due        int  `json:"due"`         // hosts that are due now
+	Due        int  `json:"due"`         // hosts with queued addresses
 	InProgress int  `json:"in_progress"` // visits
 	Moving     int  `json:"moving"`      // partitions that it is taking over or handing over
 	Idle       bool `json:"idle"`        // nothing is due soon or in progress

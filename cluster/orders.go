@@ -21,15 +21,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Order is what every node with copies must obey: a policy that was read, or a request. A later order of the same kind
-// with the same key replaces it.
+// Order is what every node with archived pages must obey: a policy that was read, or a request. A later order of the
+// same kind with the same key replaces it.
 type Order struct {
 	Position  uint64
 	Kind, Key string
 	Data      []byte
 }
 
-// Progress is up to where a node has executed the orders. It stays when the node does not run, and so does Stock.
+// Progress says up to which position a node has executed the orders. Progress and Stock remain stored while the node
+// does not run.
 type Progress struct {
 	Node     string `json:"node"`
 	Dir      string `json:"dir"` // identifies the data directory
@@ -37,7 +38,7 @@ type Progress struct {
 	Stock
 }
 
-// Stock is what a data directory has, as its node has reported it last.
+// Stock says what a data directory has, as its node reported last.
 type Stock struct {
 	Copies string     `json:"copies,omitempty"` // see Report.Copies; "": the node has reported nothing yet
 	Stored Partitions `json:"stored,omitempty"` // partitions of which pages are archived in the directory
@@ -58,13 +59,13 @@ type Orders struct {
 
 // The errors of Publish.
 var (
-	// ErrOvertaken means that the order that was to be replaced is no longer the last one with its key.
+	// ErrOvertaken means that the order to be replaced is no longer the last one with its key.
 	ErrOvertaken = errors.New("another node has published a newer order")
 	// ErrTooLarge means that an order has too many bytes for the servers.
 	ErrTooLarge = errors.New("the order is too large")
 )
 
-// ForgottenError means that the operator has removed a node with its copies from the cluster.
+// ForgottenError means that the operator has removed a node from the cluster, so its data directory is refused.
 type ForgottenError struct{ Node string }
 
 func (e *ForgottenError) Error() string {
@@ -111,8 +112,8 @@ func (o *Orders) Close() {
 	}
 }
 
-// Register makes this node one of those that must execute orders, before it stores its first copy. known says that it
-// was registered before; then the error is a *ForgottenError if the cluster does not know it any more.
+// Register makes this node one of those that must execute orders. Call it before the node stores its first page. known
+// says that it was registered before; then the error is a *ForgottenError if the cluster does not know it any more.
 func (o *Orders) Register(ctx context.Context, position uint64, known bool) error {
 	e, err := o.link.done.get(ctx, o.node)
 	switch {
@@ -178,7 +179,7 @@ func (o *Orders) store(ctx context.Context, change func(*Progress)) error {
 // Partition returns the partition of a host, which may have a port.
 func (o *Orders) Partition(host string) int { return address.Partition(host, o.partitions) }
 
-// Nodes returns up to where each registered node has executed the orders, as last heard of, by name.
+// Nodes returns the progress of each registered node, as the servers announced it last, by name.
 func (o *Orders) Nodes() []Progress { return o.link.progress() }
 
 func (l *link) progress() (list []Progress) {
@@ -193,10 +194,10 @@ func (l *link) progress() (list []Progress) {
 	return list
 }
 
-// Changed gets a value after Nodes has changed.
+// Changed receives a value after the result of Nodes has changed.
 func (o *Orders) Changed() <-chan struct{} { return o.link.done.changed }
 
-// Watch calls fn soon after a new order is published, until end is called. A call may be missing.
+// Watch calls fn soon after a new order is published, until end is called. A call may be lost.
 func (o *Orders) Watch(fn func()) (end func(), err error) {
 	s, err := o.link.nc.Subscribe(orderHint, func(*nats.Msg) { fn() })
 	if err != nil {
@@ -205,7 +206,7 @@ func (o *Orders) Watch(fn func()) (end func(), err error) {
 	return func() { _ = s.Unsubscribe() }, nil // an error means that the connection has ended
 }
 
-// AskReading asks the node that owns an origin to read its policy again. The question may be lost.
+// AskReading asks the node that owns an origin to read its policy again. The message may be lost.
 func (o *Orders) AskReading(origin string) error {
 	return unreachable(o.link.nc.Publish(readingHint, []byte(origin)))
 }
@@ -321,8 +322,8 @@ func unpack(packed []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Forget removes a node that does not run from those that must execute orders. Its data directory cannot be used in
-// this cluster any more.
+// Forget removes a node that does not run, so that nothing waits for it to execute orders. Its data directory cannot be
+// used in this cluster any more.
 func Forget(ctx context.Context, o Options, node string) error {
 	l, err := connect(ctx, o, false)
 	if err != nil {

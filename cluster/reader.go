@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// OtherError means that the servers have another cluster than the one to which a data directory belongs.
+// OtherError means that the servers have a cluster other than the one to which a data directory belongs.
 type OtherError struct{ Wanted, Found string }
 
 func (e *OtherError) Error() string {
@@ -18,7 +18,7 @@ func (e *OtherError) Error() string {
 		e.Found)
 }
 
-// Reader is a process that is in the cluster under the name of a node, so that callers find it, but owns no partitions.
+// Reader is a process that callers can find under the name of a node, but that owns no partitions.
 // It is for the data directory of a node that no longer crawls.
 type Reader struct {
 	link  *link

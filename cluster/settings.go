@@ -20,8 +20,7 @@ type Settings struct {
 	Partitions int           `json:"partitions"`
 	Lease      time.Duration `json:"lease"`  // in nanoseconds
 	Margin     time.Duration `json:"margin"` // in nanoseconds
-	// Crawl has the settings that decide what is crawled and how, by name, each as JSON. They are the same for all
-	// nodes.
+	// Crawl has the settings that decide what is crawled and how, by name, each as JSON. All nodes share them.
 	Crawl map[string]string `json:"crawl"`
 }
 

@@ -26,7 +26,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("%s is not a setting that all nodes of a cluster share", e.Name)
 }
 
-// SetCrawl changes settings in Settings.Crawl. Nodes that run notice it, see Node.Changed.
+// SetCrawl changes settings in Settings.Crawl. Running nodes notice the change; see Node.Changed.
 func SetCrawl(ctx context.Context, o Options, changes map[string]string) error {
 	l, err := connect(ctx, o, false)
 	if err != nil {

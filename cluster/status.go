@@ -24,8 +24,8 @@ type NodeStatus struct {
 	Due        int       `json:"due"`         // hosts with queued addresses
 	Lag        float64   `json:"lag_s"`       // age of the oldest link from other partitions that is not queued, in seconds
 	Version    string    `json:"version"`
-	InProgress int       `json:"in_progress"`
-	Pages      int       `json:"pages"`
+	InProgress int       `json:"in_progress"` // visits
+	Pages      int       `json:"pages"`       // page requests that the node has made
 	Draining   bool      `json:"draining,omitempty"`
 	Reader     bool      `json:"reader,omitempty"` // it only answers readers: its data directory is served
 	Copies     string    `json:"copies,omitempty"` // where its pages are, see Report.Copies
@@ -38,7 +38,7 @@ func (v leaseValue) status(partitions int, until time.Time) NodeStatus {
 		Reader: v.Reader, Copies: v.Copies}
 }
 
-// Status describes a cluster.
+// Status describes a cluster and its nodes.
 type Status struct {
 	Cluster    string       `json:"cluster"` // identifies the cluster
 	Quorum     bool         `json:"quorum"`
@@ -74,7 +74,8 @@ type Alone struct {
 // ErrNoCluster means that the servers have no cluster.
 var ErrNoCluster = errNoCluster
 
-// QueryStatus returns the status of a cluster. Without a quorum it describes what the servers said last.
+// QueryStatus returns the status of a cluster. Without a quorum, it contains what running nodes
+// answer, or what the servers said last.
 func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 	nc, err := dialServers(o)
 	if err != nil {
@@ -202,13 +203,13 @@ func (l *link) quorum(ctx context.Context) bool {
 	return err == nil
 }
 
-// DrainError says why a node cannot be drained.
+// DrainError says why a node cannot be drained or forgotten.
 type DrainError struct{ Why string }
 
 func (e *DrainError) Error() string { return e.Why }
 
-// Drain tells a node to hand over its partitions and to end, and waits until it has. progress is called with the
-// number of partitions that it still has; it may be nil.
+// Drain makes a node hand over its partitions and end, and waits until the node has ended. progress is called
+// with the number of partitions that the node still has; it may be nil.
 func Drain(ctx context.Context, o Options, node string, progress func(left int)) error {
 	l, err := connect(ctx, o, false)
 	if err != nil {

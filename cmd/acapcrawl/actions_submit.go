@@ -36,10 +36,10 @@ func (c *Command) actionsSubmitVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit take-down|re-crawl URL",
 		Short: "Request a take-down or a re-crawl of one resource",
-		Long: `Request a take-down or a re-crawl of one resource: as the operator of this data directory or,
-with --cluster, of a cluster, or with --to as a publisher from an operator that runs acapcrawl serve there. A
-take-down is executed at once, and is in force until actions withdraw ends it: meanwhile the resource is not
-archived, indexed or shown.`,
+		Long: `Request a take-down or a re-crawl of one resource. You make the request as the operator of this
+data directory or, with --cluster, of a cluster. With --to, you make it as a publisher, and send it to the
+operator who runs acapcrawl serve at that URL. A take-down is executed at once, and is in force until actions
+withdraw ends it: meanwhile the resource is not archived, indexed or shown.`,
 		Example: `  acapcrawl actions submit take-down https://example.com/old.html
   acapcrawl actions submit take-down https://example.com/old.html --cluster nats://n1:4222
   acapcrawl actions submit re-crawl https://example.com/news.html --to https://requests.example.org --token-file token`,
@@ -84,7 +84,7 @@ func (c *Command) actionsWithdrawVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "withdraw ID",
 		Short: "Withdraw a submitted request",
-		Long: `Withdraw a submitted request, by its number in actions ls. A withdrawn take-down no longer
+		Long: `Withdraw a submitted request, by its ID in actions ls. A withdrawn take-down no longer
 blocks anything, and the page is archived again at its next visit. A request in robots.txt is withdrawn by
 removing its line there.`,
 		Example: `  acapcrawl actions withdraw 17

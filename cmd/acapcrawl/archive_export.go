@@ -31,8 +31,8 @@ func (c *Command) archiveExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export -o FILE",
 		Short: "Write the captures that may be kept today to a WARC file",
-		Long: `Write the captures that the policy last read permits to preserve to FILE as WARC 1.1,
-compressed unless the name ends with .warc. Write an index with the same name and the extension .cdxj next to
+		Long: `Write to FILE, as WARC 1.1, the captures that the policy read last permits to be preserved. FILE is
+compressed unless its name ends with .warc. Write an index with the same name and the extension .cdxj next to
 it. If FILE is -, write the records to standard output, without an index.
 
 A body that several captures share is written once; the other captures are revisit records. Redirects are
@@ -41,8 +41,8 @@ the statements of the page. The keys of the index are those of pywb. Later take-
 data.
 
 With --cluster, FILE contains the captures of all nodes that run, one node after the other, each with its body.
-A page that one node refuses to export is not exported from another one. What a node has not sent completely is
-left out; the command and the first record of FILE then name the node.`,
+A page that one node refuses to export is exported from no node. If a node does not send all its captures, none of
+them are in FILE; the command and the first record of FILE name such nodes.`,
 		Example: `  acapcrawl archive export -o news.warc.gz --url https://example.com/news/
   acapcrawl archive export -o - | warcio index /dev/stdin`,
 		Args: noArgs,

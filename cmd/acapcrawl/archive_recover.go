@@ -11,13 +11,13 @@ import (
 func (c *Command) archiveRecover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover",
-		Short: "Make the lost data directory of a node of a cluster again",
-		Long: `Make the data directory of a node again, after its disk was lost, from the copies of its records in the
-object store and of its keys in the cluster. The settings cluster_key_file and s3 must be those of the node. The data
-directory must be empty, and the node must not run. Should the old data directory appear again, it is refused.
+		Short: "Recover the lost data directory of a node of a cluster",
+		Long: `Recover the data directory of a node whose disk was lost, from the copies of its records in the object
+store and of its keys in the cluster. The settings cluster_key_file and s3 must be those of the node. The data
+directory must be empty, and the node must not run. If the old data directory appears again, it is refused.
 
-Erased pages stay erased. The index is made again. No page is shown before its policy was read again: a crawl of the
-node does so.`,
+Erased pages stay erased. The index is rebuilt. A page is shown only after its policy has been read again: start the
+crawl of the node for that.`,
 		Example: "  acapcrawl archive recover --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 --node b --data /srv/b",
 		Args:    noArgs,
 	}
@@ -48,7 +48,7 @@ node does so.`,
 	return cmd
 }
 
-// printRecovered prints what was recovered, and what the user should do next.
+// printRecovered prints what was recovered, and what to do next.
 func (c *Command) printRecovered(r site.Recovered, asJSON bool) error {
 	if asJSON {
 		if err := c.printJSON(r); err != nil {
@@ -67,7 +67,7 @@ func (c *Command) printRecovered(r site.Recovered, asJSON bool) error {
 	if len(r.Problems) > 0 {
 		return findings(r.Problems, false)
 	}
-	fmt.Fprintf(c.Stderr, "Notice: pages are shown when their policies were read again.\nTry: acapcrawl crawl "+
-		"--cluster … --node %s --data %s\n", r.Node, r.Data)
+	fmt.Fprintf(c.Stderr, "Notice: pages are shown only after a crawl has read their policies again.\nTry: acapcrawl "+
+		"crawl --cluster … --node %s --data %s\n", r.Node, r.Data)
 	return nil
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// reachCluster are the settings that say where the servers of a cluster are.
+// reachCluster lists the settings that say how to reach the servers of a cluster.
 var reachCluster = []string{"cluster", "cluster-credentials", "cluster-tls-ca", "cluster-tls-certificate",
 	"cluster-tls-key"}
 
-// reachFlags adds to a verb the flags that say where the servers of a cluster are.
+// reachFlags adds to a verb the flags that say how to reach the servers of a cluster.
 func reachFlags(cmd *cobra.Command) {
 	for _, name := range reachCluster {
 		setting(cmd.Flags(), name)
@@ -34,8 +34,17 @@ func (c *Command) clusterVerb() *cobra.Command {
 
 func (c *Command) clusterStatusVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Print the nodes of a cluster, their partitions and queues",
+		Use:   "status",
+		Short: "Print the nodes of a cluster, their partitions and queues",
+		Long: `Print the nodes of a cluster, their partitions and queues. The table has these columns:
+
+  epoch        a number that increases with each new lease of the node
+  lease until  when the lease ends, if the node does not renew it
+  queued       queued addresses
+  hosts        hosts with queued addresses
+  visits       visits in progress
+  pages        pages that the node has requested
+  lag          age of the oldest link from another partition that is not queued`,
 		Example: "  acapcrawl cluster status --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 		Args:    noArgs,
 	}
@@ -73,12 +82,12 @@ func (c *Command) printStatus(s cluster.Status) error {
 	if !s.Quorum {
 		quorum = "has no quorum, so nothing is crawled"
 	}
-	fmt.Fprintf(c.Stdout, "The cluster %s %s. Of %d partitions %d belong to running nodes, and %d are moving.\n", s.Cluster,
-		quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
+	fmt.Fprintf(c.Stdout, "The cluster %s %s. Of %d partitions, %d belong to running nodes, and %d are moving.\n",
+		s.Cluster, quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
 	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n", s.Queue, s.InProgress)
 	if r := s.Replicas; r != nil && r.Fewest < r.Wanted {
-		fmt.Fprintf(c.Stdout, "Some streams are stored by %s only, and are lost with it. When three servers run, a node "+
-			"that crawls stores them on %d.\n", several(r.Fewest, "NATS server"), r.Wanted)
+		fmt.Fprintf(c.Stdout, "Some streams are stored on %s only, and would be lost with it. When three servers run, a "+
+			"crawling node stores them on %d.\n", several(r.Fewest, "NATS server"), r.Wanted)
 	}
 	fmt.Fprintln(c.Stdout)
 	if len(s.Nodes) == 0 {
@@ -119,7 +128,7 @@ func (c *Command) printOneNode(s cluster.Status) error {
 	}
 	switch {
 	case s.OneNode == nil:
-		fmt.Fprintln(c.Stdout, "\nWithout a quorum it is not known of which partitions pages are on one node only.")
+		fmt.Fprintln(c.Stdout, "\nWithout a quorum, it is not known which pages are on one node only.")
 	case b.Len() > 0:
 		fmt.Fprintf(c.Stdout, "\nPages of these partitions are on one node only and would be lost with its disk:\n%sSet "+
 			"s3.bucket and cluster_key_file to keep copies.\n", b.String())
@@ -155,8 +164,9 @@ func (c *Command) clusterDrainVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
 		Short: "Hand the partitions of a node over to the others",
-		Long: `Hand the partitions of a node over to the other nodes, and wait until that is done. Then the crawl of the
-node ends with status 0. Its visits in progress are completed.`,
+		Long: `Hand the partitions of a node over to the other nodes, and wait until that is done. The node completes its
+visits in progress, and its crawl ends with exit status 0. Its archived pages stay in its data directory: to keep them
+searchable, run acapcrawl serve --cluster … --data DIR there.`,
 		Example: "  acapcrawl cluster drain b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 	}
 	reachFlags(cmd)
@@ -176,10 +186,10 @@ node ends with status 0. Its visits in progress are completed.`,
 func (c *Command) clusterForgetVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget NODE",
-		Short: "Remove a node that will not run any more, with its data directory",
-		Long: `Remove a node that will not run any more, for example because its disk is lost. Take-downs no longer wait
-for it. Its data directory cannot be used in this cluster any more, because it may hold pages that were taken down
-since: delete it.`,
+		Short: "Remove a node that will not run again",
+		Long: `Remove a node that will not run again, for example because its disk is lost. Take-downs no longer wait for
+it. Its data directory cannot be used in this cluster any more, because it may have pages that are taken down later:
+delete it.`,
 		Example: "  acapcrawl cluster forget b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 	}
 	reachFlags(cmd)
@@ -217,8 +227,8 @@ func (c *Command) clusterSetVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set KEY=VALUE…",
 		Short: "Change settings that all nodes of a cluster share",
-		Long: `Change settings that all nodes of a cluster share, such as delay, scope or purposes. Nodes that run
-complete their visits in progress and go on with the new settings. A node that is started later with another value is
+		Long: `Change settings that all nodes of a cluster share, such as delay, scope or purposes. Running nodes complete
+their visits in progress and continue with the new settings. A node that is started later with another value is
 refused.`,
 		Example: "  acapcrawl cluster set delay=2s scope=domain --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 	}
@@ -245,7 +255,7 @@ refused.`,
 		if err := site.SetShared(cmd.Context(), cfg, values); err != nil {
 			return clusterFault(err)
 		}
-		fmt.Fprintln(c.Stdout, "The settings are changed. Nodes that run go on with them.")
+		fmt.Fprintln(c.Stdout, "The settings are changed. Running nodes continue with them.")
 		return nil
 	}
 	return cmd

@@ -66,7 +66,7 @@ func localOnly(cmd *cobra.Command, why, try string) {
 	}
 }
 
-// call is a verb that nodes run. A node uses its own settings, except for the flags.
+// nodeCall is a verb that nodes run. A node uses its own settings, except for the flags.
 type nodeCall struct {
 	verb  string
 	flags []string // in the form --name=value

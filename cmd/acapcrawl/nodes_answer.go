@@ -71,9 +71,9 @@ func (a *nodeAnswer) fail(err error) error {
 	case isTimeout(err), a.conn == nil && errors.Is(err, cluster.ErrGone):
 		err = fmt.Errorf("did not answer within %s", a.within)
 	case errors.Is(err, cluster.ErrNobody):
-		err = errors.New("does not answer yet, or no longer")
+		err = errors.New("does not accept calls yet, or no longer")
 	case errors.Is(err, cluster.ErrBusy):
-		err = errors.New("answers too many others at this moment")
+		err = errors.New("is answering too many other calls")
 	case errors.Is(err, cluster.ErrGone), errors.Is(err, cluster.ErrLost), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
 		err = errors.New("ended before its answer was complete")
@@ -144,7 +144,7 @@ func (a *nodeAnswer) said() string {
 	return display.Line(strings.TrimPrefix(text, "Error: "))
 }
 
-// refused notes that the answer is none because the verb failed. Statuses in fine are not failures.
+// refused notes that there is no answer because the verb failed. Statuses in fine are not failures.
 func (a *nodeAnswer) refused(fine ...int) bool {
 	if a.err != nil {
 		return true

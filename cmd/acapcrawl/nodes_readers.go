@@ -59,7 +59,7 @@ func (n *nodeReaders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // silent is the problem if no node answers.
 func silent(err error) *view.Problem {
 	return &view.Problem{Status: http.StatusServiceUnavailable, Code: "closed", Title: "This archive cannot be read now",
-		Detail: "Of the machines that hold it, none answers: " + strings.TrimSuffix(err.Error(), ".") + ".", Retry: headWithin}
+		Detail: "None of its nodes answers: " + strings.TrimSuffix(err.Error(), ".") + ".", Retry: headWithin}
 }
 
 // close ends the connections to the nodes.

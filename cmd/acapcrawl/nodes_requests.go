@@ -61,7 +61,7 @@ func unanswered(errs ...error) actions.Answer {
 	for _, err := range errs {
 		list = append(list, err.Error())
 	}
-	return refuse(actions.Unavailable, "%s; send it again later, with the same key", strings.Join(list, ", and "))
+	return refuse(actions.Unavailable, "%s; repeat the request later, with the same key", strings.Join(list, ", and "))
 }
 
 // begin lets a node begin to answer a call.
@@ -213,8 +213,8 @@ func (l *nodeLedgers) preview(ctx context.Context, c actions.Call) (is actions.A
 func (l *nodeLedgers) callAbout(ctx context.Context, c actions.Call) (is actions.Answer, err error) {
 	name := actions.Name(c.Node, c.ID)
 	if cluster.ValidName(c.Node) != nil {
-		return refuse(actions.NotFound, "there is no request %s: here a request is named by its machine too, as in a:17",
-			name), nil
+		return refuse(actions.NotFound, "there is no request %s: here the ID of a request has the name of a node, "+
+			"as in a:17", name), nil
 	}
 	list, err := l.running(ctx, "")
 	if err != nil {
@@ -223,7 +223,7 @@ func (l *nodeLedgers) callAbout(ctx context.Context, c actions.Call) (is actions
 	if !slices.Contains(list, c.Node) {
 		stopped, err := l.nodes.caller.Stopped(ctx)
 		if slices.Contains(stopped, c.Node) {
-			return refuse(actions.Unavailable, "the machine %s, to which request %s belongs, does not run", c.Node, name), nil
+			return refuse(actions.Unavailable, "node %s, which has request %s, does not run", c.Node, name), nil
 		}
 		return refuse(actions.NotFound, "there is no request %s", name), err
 	}
@@ -270,7 +270,7 @@ func (l *nodeLedgers) find(ctx context.Context, token string) (node string, by *
 	case node != "":
 		return node, by, refusal, nil
 	case len(missing) > 0:
-		return "", nil, unanswered(fmt.Errorf("node %s does not answer, and no other accepts the credential",
+		return "", nil, unanswered(fmt.Errorf("no node accepts the credential, but these nodes do not answer: %s",
 			strings.Join(missing, ", "))), nil
 	}
 	refusal, err = l.refuseToken(ctx, list[0], token)
@@ -285,7 +285,7 @@ func (l *nodeLedgers) refuseToken(ctx context.Context, node, token string) (is a
 	}
 	stopped, err := l.nodes.caller.Stopped(ctx)
 	if is.Code == actions.BadCredential && len(stopped) > 0 {
-		is.Why += "; machines that do not run may know it: " + strings.Join(stopped, ", ")
+		is.Why += "; nodes that do not run may know it: " + strings.Join(stopped, ", ")
 	}
 	return is, err
 }
@@ -350,7 +350,7 @@ func (l *nodeLedgers) ownCopy(ctx context.Context, home string, c, reading actio
 	case here.Code != "":
 		return c, here, nil
 	case len(here.Requests) == 0:
-		return c, refuse(actions.NotFound, "request %s is not in force on the machine %s, which accepts the credential",
+		return c, refuse(actions.NotFound, "request %s is not in force on node %s, which accepts the credential",
 			there.Request.Name(), home), nil
 	}
 	c.Node, c.ID = home, here.Requests[0].ID

@@ -348,7 +348,7 @@ func TestNodeHangsWithRequests(t *testing.T) {
 	for _, way := range []string{token, "acap_wrong"} { // nobody knows that this token is wrong
 		all.Go(func() {
 			status, h, text := s.api(t, "POST", "/api/v1/requests", way, "k1", takeDownOf(onA))
-			if status != 503 || h.Get("Retry-After") == "" || !strings.Contains(text, "Node b does not answer") {
+			if status != 503 || h.Get("Retry-After") == "" || !strings.Contains(text, "these nodes do not answer: b;") {
 				t.Errorf("%d %v %s", status, h, text)
 			}
 		})

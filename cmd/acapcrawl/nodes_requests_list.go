@@ -19,7 +19,7 @@ const mostListed = 1000
 func (l *nodeLedgers) list(ctx context.Context, c actions.Call, home string,
 	callOf func(node string) actions.Call) (is actions.Answer, err error) {
 	if c.At == nil && (c.Filter.After > 0 || c.Filter.Before > 0) {
-		return refuse(actions.Malformed, "a list of several machines is continued with the position in the header Link, "+
+		return refuse(actions.Malformed, "a list of several nodes is continued with the position in the header Link, "+
 			"not with a number"), nil
 	}
 	running, err := l.running(ctx, "")

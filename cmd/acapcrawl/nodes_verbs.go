@@ -64,7 +64,8 @@ func (c *Command) showActionOfNode(ctx context.Context, cfg *config.Config, node
 	case node != "":
 		return c.onNode(ctx, cfg, node, call, r.JSON)
 	case r.Receipt:
-		return misuse(fmt.Sprintf("acapcrawl actions show a:%d --receipt", r.ID), "each node has receipts of its own")
+		return misuse(fmt.Sprintf("acapcrawl actions show a:%d --receipt", r.ID),
+			"each node has its own receipts: name the node")
 	}
 	return c.onEachNode(ctx, cfg, call, r.JSON)
 }

@@ -88,7 +88,7 @@ func (c *Command) attend(ctx context.Context, cfg *config.Config, failed func(er
 		_, taken := errors.AsType[*busy](err)
 		if err != nil && !taken && ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
-			failed(fmt.Errorf("nobody answers for %s: %w", cfg.Data, err))
+			failed(fmt.Errorf("this process does not answer for %s: %w", cfg.Data, err))
 		}
 		if err != nil {
 			sleep(ctx, time.Second)
