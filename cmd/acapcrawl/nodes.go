@@ -176,8 +176,11 @@ func (s shards) notice() string {
 	for _, m := range s.Missing {
 		list = append(list, fmt.Sprintf("node %s %s", m.Node, m.Why))
 	}
-	return fmt.Sprintf("only %d of %d nodes answered, so something may be missing: %s", s.Answered, s.Total,
-		strings.Join(list, "; "))
+	text := fmt.Sprintf("only %d of %d nodes answered, so something may be missing", s.Answered, s.Total)
+	if s.Answered == 0 {
+		text = "none of the nodes answered"
+	}
+	return text + ": " + strings.Join(list, "; ")
 }
 
 // errNoNode means that no node of the cluster runs.

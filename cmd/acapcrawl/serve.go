@@ -30,7 +30,7 @@ only at serve.admin_listen. Crawls and all other verbs can run at the same time.
 
 With --cluster, serve answers readers from all nodes of the cluster, and passes publishers' requests on to
 them. If the data directory is that of a node, serve answers for it too as long as that node does not crawl, so
-that its copies stay searchable.`,
+that its pages stay searchable.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
   ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve
