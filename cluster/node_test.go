@@ -114,7 +114,9 @@ func (f *fakeFrontier) write(p int, puts ...fakePut) error {
 	}
 	f.mu.Unlock()
 	entry := crawler.Entry{Partition: p, Adopted: adopted, Puts: list}
-	positions, lost, err := f.node.Append(f.node.ctx, []crawler.Entry{entry})
+	ctx, cancel := context.WithTimeout(f.node.ctx, time.Minute)
+	defer cancel()
+	positions, lost, err := f.node.Append(ctx, []crawler.Entry{entry})
 	switch {
 	case err != nil:
 		return err

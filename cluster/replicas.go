@@ -49,9 +49,8 @@ const (
 	notClustered = 10074
 )
 
-// eachStream calls fn for the configuration of each stream of the cluster. clustered reports whether its servers are a
-// cluster.
-func (l *link) eachStream(ctx context.Context, fn func(c jetstream.StreamConfig, clustered bool) error) error {
+// eachStream calls fn for each stream of the cluster.
+func (l *link) eachStream(ctx context.Context, fn func(*jetstream.StreamInfo) error) error {
 	for _, name := range streams() {
 		s, err := l.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) && name == keysStream {
@@ -59,20 +58,19 @@ func (l *link) eachStream(ctx context.Context, fn func(c jetstream.StreamConfig,
 		} else if err != nil {
 			return unreachable(err)
 		}
-		is := s.CachedInfo()
-		if err := fn(is.Config, is.Cluster != nil && is.Cluster.Name != ""); err != nil {
+		if err := fn(s.CachedInfo()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// replicas returns how many replicas the streams have, and should have.
+// replicas returns how many complete replicas the streams have, and should have.
 func (l *link) replicas(ctx context.Context) (*Replicas, error) {
 	r := &Replicas{replicas, 1}
-	err := l.eachStream(ctx, func(c jetstream.StreamConfig, clustered bool) error {
-		r.Fewest = min(r.Fewest, c.Replicas)
-		if clustered {
+	err := l.eachStream(ctx, func(is *jetstream.StreamInfo) error {
+		r.Fewest = min(r.Fewest, complete(is))
+		if clustered(is) {
 			r.Wanted = replicas
 		}
 		return nil
@@ -81,6 +79,22 @@ func (l *link) replicas(ctx context.Context) (*Replicas, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// clustered reports whether the servers of a stream are a cluster.
+func clustered(is *jetstream.StreamInfo) bool { return is.Cluster != nil && is.Cluster.Name != "" }
+
+// complete returns how many servers run and have all of a stream.
+func complete(is *jetstream.StreamInfo) int {
+	n := 1 // the leader
+	if is.Cluster != nil {
+		for _, p := range is.Cluster.Replicas {
+			if p.Current && !p.Offline {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // keepReplicas raises the number of replicas of the streams until ctx ends or all have enough. Of the nodes that crawl,
@@ -115,8 +129,9 @@ func (l *link) raiseReplicas(ctx context.Context) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*answerTime)
 	defer cancel()
 	done = true
-	err = l.eachStream(ctx, func(c jetstream.StreamConfig, clustered bool) error {
-		if !clustered || c.Replicas >= replicas {
+	err = l.eachStream(ctx, func(is *jetstream.StreamInfo) error {
+		c := is.Config
+		if !clustered(is) || c.Replicas >= replicas {
 			return nil
 		}
 		c.Replicas = replicas

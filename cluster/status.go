@@ -58,7 +58,7 @@ type Status struct {
 
 // Replicas says how many servers store the streams of a cluster.
 type Replicas struct {
-	Fewest int `json:"fewest"` // of all streams
+	Fewest int `json:"fewest"` // that run and have all of a stream: of the stream for which these are the fewest
 	Wanted int `json:"wanted"` // 1 if there is a single server, otherwise 3
 }
 

@@ -86,8 +86,8 @@ func (c *Command) printStatus(s cluster.Status) error {
 		s.Cluster, quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
 	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n", s.Queue, s.InProgress)
 	if r := s.Replicas; r != nil && r.Fewest < r.Wanted {
-		fmt.Fprintf(c.Stdout, "Some streams are stored on %s only, and would be lost with it. When three servers run, a "+
-			"crawling node stores them on %d.\n", several(r.Fewest, "NATS server"), r.Wanted)
+		fmt.Fprintf(c.Stdout, "Some streams are complete on %s only. They become complete on %d while three servers and "+
+			"a node that crawls are running.\n", several(r.Fewest, "NATS server"), r.Wanted)
 	}
 	fmt.Fprintln(c.Stdout)
 	if len(s.Nodes) == 0 {
