@@ -168,7 +168,7 @@ func TestClusterLongQuorum(t *testing.T) {
 // All of that at random, with a seed that the log names.
 func TestClusterRandom(t *testing.T) {
 	p, harm := lengthy(t)
-	p.web.Pages = 40
+	p.web.Pages = max(40, int(harm/(8*time.Second))) // so that the crawl does not end before
 	p.limit += harm
 	servers := natstest.StartProcesses(t, 3)
 	f := newJoint(t, p, servers.URL())
