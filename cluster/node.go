@@ -72,6 +72,7 @@ type Node struct {
 	cleaning bool // a journal is being shortened
 	leaving  bool // the node hands over all its partitions, since it ends
 	done     bool // ended is closed
+	over     bool // nothing in the cluster is left to do
 }
 
 // part is a partition that this node owns, by the table.

@@ -110,25 +110,35 @@ func (r *rounds) sayBusy(ctx context.Context) error {
 // checkEnd finds out whether the crawl has ended: all nodes say that they are idle, no link is on its way, and then
 // all nodes still say the same. A node that gets links says that it has work before it removes the links from the
 // stream. So if the stream was empty between two equal reports of all nodes, none of them has got work.
+//
+// A drained node that has handed everything over ends too, but does not say that the crawl has ended: the others may be
+// idle until they have opened what it had.
 func (r *rounds) checkEnd(ctx context.Context) {
+	if r.isDrained() && r.isEmpty() {
+		r.finish(false)
+		return
+	}
 	ended, err := r.hasEnded(ctx)
 	switch {
 	case ended:
-		r.finish()
+		r.finish(true)
 	case err != nil && ctx.Err() == nil:
 		r.log.Debug("it cannot be found out whether the crawl has ended; this is tried again", "error", err)
 	}
 }
 
+// isEmpty reports whether the node has no partition any more.
+func (r *rounds) isEmpty() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	table := Table{r.owners}
+	return len(r.parts)+len(r.released)+len(table.owned(r.member.lease.owner())) == 0
+}
+
 func (r *rounds) hasEnded(ctx context.Context) (bool, error) {
 	r.mu.Lock()
 	done, idle := r.done, r.reported.Idle
-	table := Table{r.owners}
-	drained := len(r.parts)+len(r.released)+len(table.owned(r.member.lease.owner())) == 0
 	r.mu.Unlock()
-	if drained && r.isDrained() {
-		return true, nil
-	}
 	if done || !idle {
 		return false, nil
 	}
@@ -190,14 +200,17 @@ func allOwned(t Table, nodes map[string]idleness) bool {
 	return true
 }
 
-// finish notes that the crawl has ended, or that the node is drained.
-func (n *Node) finish() {
-	defer n.look()
+// finish notes that nothing is left to do, in the cluster if over is true, otherwise on this node.
+func (n *Node) finish(over bool) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !n.done {
-		n.done = true
+	first := !n.done
+	if first {
+		n.done, n.over = true, over
 		close(n.ended)
+	}
+	n.mu.Unlock()
+	if first {
+		n.look()
 	}
 }
 

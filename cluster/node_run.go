@@ -78,7 +78,7 @@ func (r *rounds) look(ctx context.Context) {
 	report := r.report()
 	seen := r.signature()
 	r.mu.Lock()
-	flipped, give := report.Idle != r.reported.Idle || r.done != r.reported.Done, len(r.released) > 0
+	flipped, give := report.Idle != r.reported.Idle || r.over != r.reported.Done, len(r.released) > 0
 	r.mu.Unlock()
 	if now >= r.next || flipped || give || seen != r.seen {
 		if err := r.round(ctx); err != nil {
@@ -137,7 +137,7 @@ func (n *Node) report() Report {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := Report{Queue: c.Queued, Due: c.Hosts, InProgress: c.Leased, Work: n.work, Pages: n.pages(), Copies: n.copies,
-		Lag: time.Duration(n.lag.Load()).Seconds(), Done: n.done}
+		Lag: time.Duration(n.lag.Load()).Seconds(), Done: n.over}
 	for _, p := range n.parts {
 		if p.state != open {
 			r.Moving++
