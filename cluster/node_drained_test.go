@@ -49,6 +49,20 @@ func TestDrainedNodeDoesNotEndTheCrawl(t *testing.T) {
 	}
 }
 
+// TestReleasedIsNotIdle checks that a node does not say that it is idle while it hands over a partition: what is queued
+// there is in nobody's frontier, but by the table the partition still belongs to the node.
+func TestReleasedIsNotIdle(t *testing.T) {
+	n := &Node{seeds: Seeds{"http://a.example/": 1}, pages: func() int { return 0 }}
+	n.frontier = newFakeFrontier(n)
+	if !n.report().Idle {
+		t.Error("a node without anything to do is not idle")
+	}
+	n.released = []int{0}
+	if n.report().Idle {
+		t.Error("a node is idle that has released a partition")
+	}
+}
+
 // leaseOf returns the lease of a node as another one has heard of it.
 func leaseOf(t *testing.T, n *Node, name string) entry {
 	t.Helper()

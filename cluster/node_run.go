@@ -144,7 +144,8 @@ func (n *Node) report() Report {
 		}
 		idle = idle && p.state == open && !p.dirty
 	}
-	r.Idle = idle && n.adding == 0 && len(n.seeds) > 0
+	// a released partition is not idle: the table still says that this node has it
+	r.Idle = idle && n.adding == 0 && len(n.seeds) > 0 && len(n.released) == 0
 	if n.reported.Idle && !r.Idle {
 		r.Work++
 	}
