@@ -49,17 +49,28 @@ func TestDrainedNodeDoesNotEndTheCrawl(t *testing.T) {
 	}
 }
 
-// TestReleasedIsNotIdle checks that a node does not say that it is idle while it hands over a partition: what is queued
-// there is in nobody's frontier, but by the table the partition still belongs to the node.
-func TestReleasedIsNotIdle(t *testing.T) {
+// TestNotIdle checks that a node does not say that it is idle while the table gives it a partition that it has released
+// or could not open: what is queued there is in nobody's frontier.
+func TestNotIdle(t *testing.T) {
 	n := &Node{seeds: Seeds{"http://a.example/": 1}, pages: func() int { return 0 }}
 	n.frontier = newFakeFrontier(n)
+	n.member = &member{lease: &lease{value: leaseValue{Node: "a", Epoch: 7}}}
+	n.owners = []Owner{{"a", 7}, {"a", 6}, {"b", 8}}
+	n.parts = map[int]*part{0: {state: open}}
 	if !n.report().Idle {
 		t.Error("a node without anything to do is not idle")
 	}
-	n.released = []int{0}
-	if n.report().Idle {
-		t.Error("a node is idle that has released a partition")
+	for what, change := range map[string]func(){
+		"released": func() { n.released = []int{0} },
+		"absent":   func() { delete(n.parts, 0) },
+		"opening":  func() { n.parts[0] = &part{state: opening} },
+		"dirty":    func() { n.parts[0] = &part{state: open, dirty: true} },
+	} {
+		change()
+		if n.report().Idle {
+			t.Errorf("a node is idle, but one of its partitions is %s", what)
+		}
+		n.released, n.parts = nil, map[int]*part{0: {state: open}}
 	}
 }
 

@@ -144,7 +144,12 @@ func (n *Node) report() Report {
 		}
 		idle = idle && p.state == open && !p.dirty
 	}
-	// a released partition is not idle: the table still says that this node has it
+	// By the table, this node may have partitions that are in nobody's frontier: they are handed over or could not be
+	// opened yet. What is queued there is not idle.
+	table := Table{n.owners}
+	for _, p := range table.owned(n.member.lease.owner()) {
+		idle = idle && n.parts[p] != nil
+	}
 	r.Idle = idle && n.adding == 0 && len(n.seeds) > 0 && len(n.released) == 0
 	if n.reported.Idle && !r.Idle {
 		r.Work++
