@@ -44,11 +44,15 @@ func bucketAt(t *testing.T, c *Cluster, urls string) jetstream.KeyValue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kv, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "B", Replicas: c.Len()})
-	if err != nil {
-		t.Fatal(err)
+	for end := time.Now().Add(limit); ; { // on a busy machine it takes a while until there is a leader
+		kv, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "B", Replicas: c.Len()})
+		if err == nil {
+			return kv
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
 	}
-	return kv
 }
 
 // put stores a value, and repeats this until a server confirms it.
