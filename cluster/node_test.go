@@ -359,7 +359,6 @@ func (f *fakeFrontier) crawlAll(ctx context.Context, pages int) error {
 // Three nodes visit all pages that links lead to. One of them is cut off in the middle without handing over anything.
 // In the end the others know that everything is done.
 func TestNothingIsLost(t *testing.T) {
-	t.Parallel() // it mostly waits
 	servers := natstest.One(t)
 	s := testSettings(12)
 	const pages = 600
