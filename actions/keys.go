@@ -10,7 +10,8 @@ import (
 // keysFor is how long the idempotency key of a submission is stored.
 const keysFor = 30 * day
 
-// storedKey returns an idempotency key as it is stored. by is the ID of the credential that used it, "" of the operator.
+// storedKey returns an idempotency key as it is stored. by is the ID of the credential that used it, "" of the
+// operator.
 func storedKey(key, by string) []byte {
 	digest := sha256.Sum256([]byte(key))
 	return append(digest[:], by...)

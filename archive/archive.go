@@ -131,9 +131,9 @@ func Open(dir string, o Options) (*Archive, error) {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
 	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, stored: o.Stored, ahead: o.Ahead,
-		outside: o.Bodies, jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
-		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), left: make(chan struct{}, 1),
-		reading: map[uint64]int{}, outstanding: map[string]int{}}
+		outside: o.Bodies, jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}),
+		stopped: make(chan struct{}), compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1),
+		left: make(chan struct{}, 1), reading: map[uint64]int{}, outstanding: map[string]int{}}
 	a.life, a.endLife = context.WithCancel(context.Background())
 	if a.now == nil {
 		a.now = time.Now

@@ -111,8 +111,8 @@ func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 	return list, nil
 }
 
-// currentLease returns the lease e, or the present one of that node if nothing was heard of e for the length of a lease.
-// The error is errMissing if it has expired.
+// currentLease returns the lease e, or the present one of that node if nothing was heard of e for the length of a
+// lease. The error is errMissing if it has expired.
 func currentLease(ctx context.Context, nodes store, clock Clock, length time.Duration, e entry) (entry, error) {
 	if clock.Elapsed()-e.heard <= length {
 		return e, nil

@@ -51,8 +51,8 @@ func readValue[T any](ctx context.Context, s store, key, damaged string) (v T, r
 }
 
 // changeValue changes the value of a key by compare-and-set, and returns the new value. It calls fn with the stored
-// value, or with the zero value if there is none, until nobody else changes it meanwhile. fn returns false if nothing is
-// to be changed.
+// value, or with the zero value if there is none, until nobody else changes it meanwhile. fn returns false if nothing
+// is to be changed.
 func changeValue[T any](ctx context.Context, s store, key, damaged string, fn func(*T) (bool, error)) (v T, err error) {
 	for {
 		v, revision, err := readValue[T](ctx, s, key, damaged)

@@ -188,8 +188,8 @@ func (s *Site) tenure(host string) error {
 	return nil
 }
 
-// heldUntil is gate.Options.Held. The node that owned a host before may have requested it just before, or been asked for
-// a pause. Visits wait for that; requests for other nodes, and for policies, come without a visit.
+// heldUntil is gate.Options.Held. The node that owned a host before may have requested it just before, or been asked
+// for a pause. Visits wait for that; requests for other nodes, and for policies, come without a visit.
 func (s *Site) heldUntil(host string) (until time.Time) {
 	n := s.node.Load()
 	if n == nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
@@ -17,7 +16,7 @@ import (
 // JoinOptions say how JoinExports joins what nodes have sent.
 type JoinOptions struct {
 	Plain   bool                                   // the records are not compressed
-	Owner   func(host string) string               // returns the node that crawls a host; "": none
+	Owner   func(page string) string               // returns the node that crawls a page; "": none, or it is not known
 	Each    func(node string, e holdings.Exported) // called for each capture, whether written or not; may be nil
 	Missing []MissingNode                          // nodes of the cluster whose captures are not in the file
 }
@@ -170,7 +169,7 @@ func (j *joiner) why(x *NodeExport, url string) string {
 		if !is || other == x {
 			continue
 		}
-		if host, err := address.Host(url); !r.unknown || err == nil && j.Owner(host) == other.Node {
+		if !r.unknown || j.Owner(url) == other.Node {
 			return fmt.Sprintf("node %s: %s", other.Node, r.why)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// NodeExport is what a node of a cluster has sent of its captures, in a temporary file. It is used by one goroutine at a
-// time.
+// NodeExport is what a node of a cluster has sent of its captures, in a temporary file. It is used by one goroutine at
+// a time.
 type NodeExport struct {
 	Node  string
 	Began time.Time // when the node began, by its clock; zero: it has sent nothing

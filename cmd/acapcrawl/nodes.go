@@ -40,8 +40,8 @@ func (c *Command) asksNodes(cfg *config.Config) bool {
 	return c.owner == nil && cfg.Cluster.Servers != ""
 }
 
-// asksNamed reports whether a verb asks the nodes of a cluster that the user has named with a flag. It is for verbs that
-// must work without the servers of the cluster on the machine of a node, where the cluster is a setting.
+// asksNamed reports whether a verb asks the nodes of a cluster that the user has named with a flag. It is for verbs
+// that must work without the servers of the cluster on the machine of a node, where the cluster is a setting.
 func (c *Command) asksNamed(cmd *cobra.Command, cfg *config.Config) bool {
 	return c.asksNodes(cfg) && cmd.Flags().Changed("cluster")
 }

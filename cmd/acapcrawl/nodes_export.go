@@ -50,7 +50,12 @@ func (c *Command) exportNodes(ctx context.Context, cfg *config.Config, r exportR
 	if err := in.noAnswer(); err != nil {
 		return err
 	}
-	o := site.JoinOptions{Plain: plain, Owner: x.owner, Each: func(node string, e holdings.Exported) {
+	owners := n.owners()
+	owner := func(page string) string {
+		node, _ := owners.of(page) // after an error it is not known
+		return node
+	}
+	o := site.JoinOptions{Plain: plain, Owner: owner, Each: func(node string, e holdings.Exported) {
 		if e.Why != "" {
 			fmt.Fprintln(c.Stderr, display.Line(fmt.Sprintf("Not exported: version %d of %s on node %s: %s", e.Version, e.URL,
 				node, e.Why)))
@@ -133,15 +138,6 @@ func (x *nodesExport) divided() (whole, others []*site.NodeExport) {
 		}
 	}
 	return whole, others
-}
-
-// owner returns the node that crawls a host; "" if it is not known.
-func (x *nodesExport) owner(host string) string {
-	node, err := x.nodes.caller.Owner(host)
-	if err != nil {
-		return ""
-	}
-	return node
 }
 
 // printExportOfNodes prints what was exported.

@@ -65,8 +65,8 @@ func (f *running) exported(t *testing.T, name string) (out map[string]any, list 
 	return out, warcRecords(t, file)
 }
 
-// An export of all nodes is one WARC file with an index. What a node refuses is in it from no node, and nothing is in it
-// of a node that has not sent everything.
+// An export of all nodes is one WARC file with an index. What a node refuses is in it from no node, and nothing is in
+// it of a node that has not sent everything.
 func TestExportOfNodes(t *testing.T) {
 	t.Parallel()
 	f := newRunning(t, "a", "b")
@@ -172,7 +172,8 @@ func TestExportOfNodes(t *testing.T) {
 	t.Run("erased meanwhile", func(t *testing.T) {
 		good, gone := "http://good.example/", "http://gone.example/"
 		impostor(t, f.servers, "c", exporting(func(conn net.Conn) {
-			say(conn, statusDone, `{"began":"2026-01-02T00:00:00Z"}`+"\n"+part(good, record(t, good))+part(gone, record(t, gone)),
+			say(conn, statusDone, `{"began":"2026-01-02T00:00:00Z"}`+"\n"+part(good, record(t, good))+
+				part(gone, record(t, gone)),
 				`[{"url":"http://gone.example/","when":"2026-01-03T00:00:00Z"},`+
 					`{"url":"http://good.example/","when":"2026-01-01T00:00:00Z"}]`)
 		}))
@@ -219,8 +220,8 @@ func (f *running) checkIndex(t *testing.T, stem string, want int) {
 func record(t *testing.T, url string) string {
 	t.Helper()
 	var b bytes.Buffer
-	_, err := warc.NewWriter(&b, true).Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Now(), Target: url,
-		ContentType: warc.TypeResponse, Head: []byte("HTTP/1.1 200 OK\r\n\r\n"), Payload: []byte("x")})
+	_, err := warc.NewWriter(&b, true).Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Now(),
+		Target: url, ContentType: warc.TypeResponse, Head: []byte("HTTP/1.1 200 OK\r\n\r\n"), Payload: []byte("x")})
 	if err != nil {
 		t.Fatal(err)
 	}

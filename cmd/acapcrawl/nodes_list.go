@@ -82,8 +82,8 @@ func readItems[T any](d *json.Decoder, bounded *io.LimitedReader, fn func(listIt
 }
 
 // mergeLists passes the items of all answers to fn. Where two nodes have an item, the one that less puts first comes
-// first. The order of the items of one node stays. ended is called when the items of an answer have ended; an error ends
-// the list. It may be nil.
+// first. The order of the items of one node stays. ended is called when the items of an answer have ended; an error
+// ends the list. It may be nil.
 func mergeLists[T any](ctx context.Context, answers []*nodeAnswer, less func(a, b *T) bool,
 	fn func(listItem[T]) error, ended func(*nodeAnswer) error) error {
 	ctx, stop := context.WithCancel(ctx)

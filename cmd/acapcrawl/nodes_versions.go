@@ -20,8 +20,8 @@ const (
 )
 
 // List implements view.Presenter: it merges the lists of all nodes. An address that any node refuses is left out. Nodes
-// that do not answer at all are missing; if one fails later, the list ends with an error. Only the Entry of a version is
-// set.
+// that do not answer at all are missing; if one fails later, the list ends with an error. Only the Entry of a version
+// is set.
 func (a nodesArchive) List(ctx context.Context, l present.Listing,
 	who present.Reader) iter.Seq2[present.Version, error] {
 	return func(yield func(present.Version, error) bool) {

@@ -96,7 +96,8 @@ func (f *running) get(address string) (status int, header http.Header, body stri
 	return r.StatusCode, r.Header, string(text)
 }
 
-// listedURLs reads all pages of a list of versions, which begins at an address. It returns how often each URL is listed.
+// listedURLs reads all pages of a list of versions, which begins at an address. It returns how often each URL is
+// listed.
 func (f *running) listedURLs(address string) map[string]int {
 	f.t.Helper()
 	urls := map[string]int{}
