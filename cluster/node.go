@@ -95,22 +95,53 @@ const adoptSlots = 8
 
 // Join connects this process to the cluster as the node o.Node, and takes the lease. It makes the cluster if there is
 // none. If a process with the same data directory had the lease and was killed, Join waits until that lease has
-// expired; waiting is called before. The error wraps ErrNoQuorum, or is an *InUseError or a *DifferentError.
+// expired; waiting is called before. Servers that can be reached but do not answer, because they elect a leader at
+// this moment, are asked again. The error wraps ErrNoQuorum, or is an *InUseError or a *DifferentError.
 func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
+	return join(ctx, o, waiting, electionTime)
+}
+
+// electionTime is longer than the servers take to elect a leader after they have lost one.
+const electionTime = 5 * answerTime
+
+// join joins the cluster. It makes no further attempt when the time limit has passed.
+func join(ctx context.Context, o Options, waiting func(), limit time.Duration) (*Node, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if err := errors.Join(ValidName(o.Node), o.Check()); err != nil {
 		return nil, err
 	}
-	l, err := connect(ctx, o, true)
+	nc, err := dialServers(o)
 	if err != nil {
 		return nil, err
 	}
-	n := newNode(o, l)
-	if err := n.enter(ctx, o, waiting); err != nil {
-		l.close()
-		return nil, err
+	for end := o.clock().Elapsed() + limit; ; {
+		n, err := joinOnce(ctx, nc, o, waiting)
+		switch {
+		case err == nil:
+			return n, nil
+		case !errors.Is(err, ErrNoQuorum), o.clock().Elapsed() > end, wait(ctx, retryPause) != nil:
+			nc.Close()
+			return nil, err
+		}
+		o.Log.Warn("the servers of the cluster do not answer; they are asked again", "error", err)
 	}
-	return n, nil
+}
+
+// joinOnce tries to join once. It leaves the connection open if it fails.
+func joinOnce(ctx context.Context, nc *nats.Conn, o Options, waiting func()) (*Node, error) {
+	l := &link{nc: nc}
+	err := l.open(ctx, o.clock())
+	if errors.Is(err, errNoCluster) {
+		err = l.make(ctx, o)
+	}
+	if err == nil {
+		n := newNode(o, l)
+		if err = n.enter(ctx, o, waiting); err == nil {
+			return n, nil
+		}
+	}
+	l.closeBuckets()
+	return nil, err
 }
 
 func newNode(o Options, l *link) *Node {
@@ -143,17 +174,14 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	return n.resetBudget(ctx)
 }
 
-// connect connects to the servers and opens the cluster there. If there is none and create is set, it makes one.
-func connect(ctx context.Context, o Options, create bool) (*link, error) {
+// connect connects to the servers and opens the cluster there. The error is errNoCluster if there is none.
+func connect(ctx context.Context, o Options) (*link, error) {
 	nc, err := dialServers(o)
 	if err != nil {
 		return nil, err
 	}
 	l := &link{nc: nc}
-	if err = l.open(ctx, o.clock()); errors.Is(err, errNoCluster) && create {
-		err = l.make(ctx, o)
-	}
-	if err != nil {
+	if err := l.open(ctx, o.clock()); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -162,7 +190,7 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 
 // reach connects to a cluster that exists, and returns its settings. The error is errNoCluster if there is none.
 func reach(ctx context.Context, o Options) (*link, Settings, error) {
-	l, err := connect(ctx, o, false)
+	l, err := connect(ctx, o)
 	if err != nil {
 		return nil, Settings{}, err
 	}

@@ -325,7 +325,7 @@ func unpack(packed []byte) ([]byte, error) {
 // Forget removes a node that does not run, so that nothing waits for it to execute orders. Its data directory cannot be
 // used in this cluster any more.
 func Forget(ctx context.Context, o Options, node string) error {
-	l, err := connect(ctx, o, false)
+	l, err := connect(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func TestQuorumLost(t *testing.T) {
 		t.Errorf("the status without a quorum is %+v, %v", s, err)
 	}
 	o.Node, o.Dir = "b", "dir-b"
-	short, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if n, err := Join(short, o, nil); err == nil {
 		n.Abandon()
@@ -76,3 +76,54 @@ func TestQuorumLost(t *testing.T) {
 		t.Errorf("the node has the partitions %v", fa.owned())
 	}
 }
+
+// A node that joins while too few servers run asks again, and joins when the others have come back.
+func TestJoinAsksAgain(t *testing.T) {
+	t.Parallel() // it mostly waits
+	servers := natstest.Start(t, 3)
+	o := testOptions(servers.URL(), "a", testSettings(4))
+	a, _ := startNode(t, o)
+	if err := a.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	servers.Kill(1)
+	servers.Kill(2)
+	eventually(t, "the node stops", func() bool { return a.remaining() <= 0 })
+	told := make(signals, 1)
+	o.Node, o.Dir, o.Log = "b", "dir-b", slog.New(told)
+	joined := make(chan error, 1)
+	go func() {
+		n, err := join(t.Context(), o, nil, time.Minute)
+		if err == nil {
+			n.Abandon()
+		}
+		joined <- err
+	}()
+	select {
+	case <-told: // the first attempt has failed
+	case err := <-joined:
+		t.Fatalf("joining ended before the servers came back: %v", err)
+	}
+	servers.Restart(1)
+	servers.Restart(2)
+	if err := <-joined; err != nil {
+		t.Errorf("the node did not join when the servers had come back: %v", err)
+	}
+}
+
+// signals is a handler of log messages that announces each of them.
+type signals chan struct{}
+
+func (signals) Enabled(context.Context, slog.Level) bool { return true }
+
+func (s signals) Handle(context.Context, slog.Record) error {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (s signals) WithAttrs([]slog.Attr) slog.Handler { return s }
+
+func (s signals) WithGroup(string) slog.Handler { return s }

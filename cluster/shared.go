@@ -28,7 +28,7 @@ func (e *UnknownError) Error() string {
 
 // SetCrawl changes settings in Settings.Crawl. Running nodes notice the change; see Node.Changed.
 func SetCrawl(ctx context.Context, o Options, changes map[string]string) error {
-	l, err := connect(ctx, o, false)
+	l, err := connect(ctx, o)
 	if err != nil {
 		return err
 	}

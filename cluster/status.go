@@ -211,7 +211,7 @@ func (e *DrainError) Error() string { return e.Why }
 // Drain makes a node hand over its partitions and end, and waits until the node has ended. progress is called
 // with the number of partitions that the node still has; it may be nil.
 func Drain(ctx context.Context, o Options, node string, progress func(left int)) error {
-	l, err := connect(ctx, o, false)
+	l, err := connect(ctx, o)
 	if err != nil {
 		return err
 	}
