@@ -44,8 +44,13 @@ type Options struct {
 	// ByAddress makes hosts at one network address share pauses and slots. A request that waits for
 	// a pause or a slot blocks its worker.
 	ByAddress bool
-	Sign      *Signer // signs every request; nil: requests are not signed
-	MaxPages  int     // limit for page requests; 0: no limit
+	// Proxy returns the proxy for a request (http, https or socks5); nil: the request is sent directly. It
+	// must be safe for concurrent use. Since proxies resolve host names themselves, the address rule then
+	// covers only localhost and hosts that are written as addresses, and ByAddress has no effect. A request
+	// through a proxy fails if Tenure is set.
+	Proxy    func(*http.Request) (*url.URL, error)
+	Sign     *Signer // signs every request; nil: requests are not signed
+	MaxPages int     // limit for page requests; 0: no limit
 	// Reserve takes page requests from a budget that several machines share, when this machine has
 	// used up what it has reserved before. It returns 0 if the budget of MaxPages is spent, and an
 	// error if the budget cannot be asked. nil: the budget is for this machine alone.
@@ -102,12 +107,14 @@ func New(o Options) *Gate {
 	if o.MaxRaw <= 0 {
 		o.MaxRaw = o.MaxBody
 	}
+	o.ByAddress = o.ByAddress && o.Proxy == nil
 	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0), o.Held), addresses: newAddressCache(),
 		decoders: coding.NewDecoders()}
 	if o.Reserve == nil {
 		g.granted, g.spent = o.MaxPages, true
 	}
-	g.transport = &http.Transport{ // uses no proxy and does not decode bodies
+	g.transport = &http.Transport{ // does not decode bodies
+		Proxy:                  chosenProxy,
 		DialContext:            g.dialPlain,
 		DialTLSContext:         g.dialTLS,
 		DisableCompression:     true,

@@ -178,6 +178,9 @@ func (g *Gate) dialTLS(ctx context.Context, network, addr string) (net.Conn, err
 		config = g.transport.TLSClientConfig.Clone()
 	}
 	config.ServerName, config.NextProtos = host, []string{"h2", "http/1.1"}
+	if proxyOf(ctx) != nil {
+		config.NextProtos = []string{"http/1.1"} // net/http speaks HTTP/1.1 to a proxy
+	}
 	c := tls.Client(plain, config)
 	limit := min(g.o.Timeout, handshakeTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeoutError(limit))

@@ -41,7 +41,8 @@ type attempt struct {
 	wire        *recordedConn // connection that records the heads; nil with HTTP/2
 	use         *connUse
 	connections int
-	peer        netip.Addr // address at the other end of the connection
+	proxied     bool       // a proxy forwards the request
+	peer        netip.Addr // address of the host; zero if a proxy forwards the request
 	refused     error      // why the request was refused after it waited for its host
 	unsent      bool       // the first connection could not be used, so nothing was sent
 }
@@ -87,6 +88,10 @@ func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) 
 		a.wire.end(&a.heads)
 	}()
 	out := a.outgoing(a.req, a.url, a.key, httptrace.WithClientTrace(ctx, a.hooks(giveUp)))
+	if out, err = a.withProxy(out, a.key); err != nil {
+		return Hop{}, nil, false, err
+	}
+	a.proxied = proxyOf(out.Context()) != nil
 	start := time.Now()
 	resp, err := a.transmit(out)
 	var r *Refusal
@@ -135,7 +140,9 @@ func (a *attempt) hooks(giveUp context.CancelCauseFunc) *httptrace.ClientTrace {
 // which the request can be cancelled.
 func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	a.connections++
-	a.peer = remote(c)
+	if !a.proxied {
+		a.peer = remote(c)
+	}
 	otherAddress := a.at.IsValid() && a.peer != a.at // an older connection that leads to another address of the host
 	unusable := otherAddress || unwritable(c)
 	if a.connections > 1 || unusable {
@@ -188,7 +195,7 @@ func (a *attempt) explainFailure(ctx context.Context, err error, answered bool) 
 // receive reads the answer to the request out.
 func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Response, start time.Time) (Hop, error) {
 	asked, head := a.heads.heads()
-	if resp.ProtoMajor != 1 {
+	if resp.ProtoMajor != 1 || a.wire == nil {
 		asked, head = headsAsHTTP1(out, resp)
 	}
 	body := &errorKeeper{ReadCloser: resp.Body}
