@@ -32,6 +32,7 @@ var siblings = map[string][]string{
 	"memory":     {},
 	"address":    {},
 	"gate":       {"acap", "address", "coding", "hop", "memory"},
+	"fetch":      {"acap", "gate", "page", "policy", "terms"},
 	"kept":       {"acap", "snippet"},
 	"terms":      {"acap", "kept", "page", "snippet"},
 	"crawler":    {"acap", "address", "defect", "gate", "page", "spool", "memory"},
@@ -62,8 +63,8 @@ var siblings = map[string][]string{
 		"page", "policy", "preference", "present", "rewrite", "snippet", "terms", "thumbnail", "warc"},
 	"config": {},
 	"docs":   {},
-	"site": {"acap", "address", "actions", "archive", "cluster", "config", "crawler", "defect", "disk", "display", "explain", "gate",
-		"holdings", "index", "memory", "objects", "page", "policy", "preference",
+	"site": {"acap", "address", "actions", "archive", "cluster", "config", "crawler", "defect", "disk", "display", "explain", "fetch",
+		"gate", "holdings", "index", "memory", "objects", "page", "policy", "preference",
 		"present", "render", "terms", "view", "warc"},
 }
 

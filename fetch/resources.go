@@ -1,4 +1,4 @@
-package site
+package fetch
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -25,9 +24,9 @@ const (
 	resourceOverhead = 1 << 10 // estimated memory for each cached response in addition to its body, in bytes
 )
 
-// resources fetches substitute pages and required resources through the gate, and caches them,
-// because many pages of a site may name the same resource. It is safe for concurrent use.
-type resources struct {
+// Resources fetches substitute pages and required resources through the gate, and caches them, because many pages of a
+// site may name the same resource. It implements terms.Fetcher, and is safe for concurrent use.
+type Resources struct {
 	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
 	now func() time.Time
 
@@ -53,33 +52,26 @@ func (r *resource) unmodified() bool {
 	return n > 0 && r.trace.Hops[n-1].Status == http.StatusNotModified
 }
 
-// NewFetcher returns a fetcher of substitute pages and required resources through the gate g. It
-// caches each response for at least the time least.
-func NewFetcher(g *gate.Gate, least time.Duration) terms.Fetcher {
-	r := newResources(g)
-	r.least = least
-	return r
-}
-
-func newResources(g *gate.Gate) *resources {
-	return &resources{now: time.Now, known: map[string]*resource{},
+// NewResources returns a fetcher of resources through the gate g. It caches each response for at least the time least.
+func NewResources(g *gate.Gate, least time.Duration) *Resources {
+	return &Resources{now: time.Now, least: least, known: map[string]*resource{},
 		get: func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
 			return g.GetIf(ctx, gate.Part, rawurl, condition)
 		}}
 }
 
 // Fetch returns the resource at a URL as a page. Callers do not share the returned page.
-func (r *resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
-	t, err := r.visit(ctx, rawurl, nil)
+func (r *Resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
+	t, err := r.Visit(ctx, rawurl, nil)
 	if err != nil {
-		return nil, noAnswer(err)
+		return nil, NoAnswer(err)
 	}
 	return PageOf(t), nil
 }
 
-// visit returns the HTTP exchanges that fetched a resource, from the cache or by a new request.
+// Visit returns the HTTP exchanges that fetched a resource, from the cache or by a new request.
 // condition is a header that makes a request conditional; it may be nil.
-func (r *resources) visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
+func (r *Resources) Visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
 	for {
 		got, mine := r.lookUp(rawurl)
 		if mine {
@@ -99,7 +91,7 @@ func (r *resources) visit(ctx context.Context, rawurl string, condition http.Hea
 }
 
 // lookUp returns the cache entry for rawurl. If mine is true, the caller must fetch it.
-func (r *resources) lookUp(rawurl string) (got *resource, mine bool) {
+func (r *Resources) lookUp(rawurl string) (got *resource, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if got = r.known[rawurl]; got != nil {
@@ -118,12 +110,12 @@ func (r *resources) lookUp(rawurl string) (got *resource, mine bool) {
 	return got, true
 }
 
-func (r *resources) forget(rawurl string) {
+func (r *Resources) forget(rawurl string) {
 	r.bytes -= r.known[rawurl].bytes
 	delete(r.known, rawurl)
 }
 
-func (r *resources) fetch(ctx context.Context, rawurl string, condition http.Header, got *resource) {
+func (r *Resources) fetch(ctx context.Context, rawurl string, condition http.Header, got *resource) {
 	t, err := r.get(ctx, rawurl, condition)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,30 +180,9 @@ func maxAge(got *resource) time.Duration {
 	return age
 }
 
-// Part fetches a resource that stored pages require, such as an image.
-func (s *session) Part(ctx context.Context, address string) (crawler.Part, error) {
-	needed, err := s.holdings.Needed(ctx, address)
-	if err != nil || !needed {
-		return crawler.Part{Needless: true}, err
-	}
-	condition := s.holdings.PartCondition(address)
-	// this run visits the pages that require the resource, and these need a response with a body
-	// instead of 304
-	if s.refetch {
-		condition = nil
-	}
-	t, failed := s.resources.visit(ctx, address, condition)
-	if ctx.Err() != nil {
-		return crawler.Part{}, nil
-	}
-	got := crawler.Part{Hops: t.Hops, Err: failed}
-	got.Unchanged, err = s.holdings.ReceivePart(context.WithoutCancel(ctx), address, PageOf(t), noAnswer(failed))
-	return got, err
-}
-
-// noAnswer wraps err in terms.ErrNoAnswer if err says nothing about the resource itself, such as a
-// network failure. If a policy refused the request, noAnswer returns err unchanged.
-func noAnswer(err error) error {
+// NoAnswer wraps err in terms.ErrNoAnswer if err says nothing about the resource itself, such as a
+// network failure. If a policy refused the request, NoAnswer returns err unchanged.
+func NoAnswer(err error) error {
 	refusal, refused := errors.AsType[*gate.Refusal](err)
 	if err == nil || refused && refusal.Rule != gate.RuleLease &&
 		(refusal.Rule != "" || refusal.Decision.Reason != acap.Unavailable) {

@@ -1,4 +1,4 @@
-package site
+package fetch
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 func TestResourcesAreFetchedOnce(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})
-	p := &resources{now: time.Now, known: map[string]*resource{},
+	p := &Resources{now: time.Now, known: map[string]*resource{},
 		get: func(context.Context, string, http.Header) (*gate.Trace, error) {
 			asked.Add(1)
 			<-release
@@ -71,7 +71,7 @@ func TestAgeOfResources(t *testing.T) {
 		"robots.txt is unknown": {0, "", unread, time.Second, true},
 	} {
 		now, asked := time.Unix(1e9, 0), 0
-		p := &resources{now: func() time.Time { return now }, known: map[string]*resource{},
+		p := &Resources{now: func() time.Time { return now }, known: map[string]*resource{},
 			get: func(context.Context, string, http.Header) (*gate.Trace, error) {
 				asked++
 				if c.err != nil {
@@ -99,7 +99,7 @@ func TestAgeOfResources(t *testing.T) {
 // continues for other callers. The size of the cache is limited.
 func TestResourcesAreForgotten(t *testing.T) {
 	first := true
-	p := &resources{now: time.Now, known: map[string]*resource{},
+	p := &Resources{now: time.Now, known: map[string]*resource{},
 		get: func(ctx context.Context, _ string, _ http.Header) (*gate.Trace, error) {
 			if first {
 				first = false
@@ -133,7 +133,7 @@ func TestResourcesAreForgotten(t *testing.T) {
 // TestUnmodifiedResources checks that only a conditional request returns status 304.
 func TestUnmodifiedResources(t *testing.T) {
 	condition := http.Header{"If-None-Match": {`"1"`}}
-	p := &resources{now: time.Now, known: map[string]*resource{},
+	p := &Resources{now: time.Now, known: map[string]*resource{},
 		get: func(_ context.Context, _ string, h http.Header) (*gate.Trace, error) {
 			if h != nil {
 				return traced(304, "", ""), nil
@@ -142,7 +142,7 @@ func TestUnmodifiedResources(t *testing.T) {
 		}}
 	status := func() int {
 		t.Helper()
-		tr, err := p.visit(context.Background(), "http://a.example/s", condition)
+		tr, err := p.Visit(context.Background(), "http://a.example/s", condition)
 		if err != nil {
 			t.Fatal(err)
 		}

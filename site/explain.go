@@ -10,6 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -57,7 +58,7 @@ func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past explain.P
 	defer g.Close()
 	nameHosts(g, past.Seeds)
 	g.Name(u)
-	policies := policy.New(policyFiles{g}, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	policies := policy.New(fetch.PolicyFiles(g), who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies.For(own))
 	if o.Fetch {
@@ -68,7 +69,7 @@ func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past explain.P
 			return nil, err
 		}
 	}
-	return explain.Of(ctx, q, explain.Sources{Origins: policies, Fetcher: newResources(g), Licences: policies})
+	return explain.Of(ctx, q, explain.Sources{Origins: policies, Fetcher: fetch.NewResources(g, 0), Licences: policies})
 }
 
 // fetchPage requests the page of q. If the policy refuses the fetch to the explained crawler, this is
@@ -98,7 +99,7 @@ func fetchPage(ctx context.Context, g *gate.Gate, policies *policy.Authority, q 
 	case err != nil:
 		return fmt.Errorf("%s could not be fetched: %w", q.URL, err)
 	}
-	pg := PageOf(t)
+	pg := fetch.PageOf(t)
 	if s := pg.Last().Status; s < 200 || s > 299 {
 		return fmt.Errorf("%s answers with status %d: there is no page to read statements from", q.URL, s)
 	}

@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/page"
-	"github.com/acapcrawl/acapcrawl/policy"
 )
 
 // Version is the version of this program. It is part of the User-Agent.
@@ -91,26 +87,6 @@ func UserAgent(cfg *config.Config, who acap.Crawler) string {
 		agent += " (+" + cfg.Contact + ")"
 	}
 	return agent
-}
-
-// policyFiles fetches robots.txt and the files that robots.txt refers to, through the gate.
-type policyFiles struct{ *gate.Gate }
-
-// PolicyFiles returns a fetcher for robots.txt and the files that it refers to. It sends requests
-// through the gate g.
-func PolicyFiles(g *gate.Gate) policy.Fetcher { return policyFiles{g} }
-
-func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
-	h, err := p.FetchIf(ctx, rawurl, condition)
-	if r, refused := errors.AsType[*gate.Refusal](err); refused && r.Rule == gate.RuleLease {
-		err = fmt.Errorf("%w: %w", policy.ErrNotRequested, err)
-	}
-	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
-}
-
-// PageOf returns the page that the last of the HTTP exchanges in t returned.
-func PageOf(t *gate.Trace) *page.Page {
-	return page.New(slices.Clone(t.Hops))
 }
 
 // nameHosts permits the gate to fetch from the hosts of seeds even if their IP addresses are

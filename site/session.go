@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -28,7 +29,7 @@ type session struct {
 	executor  *actions.Executor
 	log       *slog.Logger
 	received  func(*page.Page, holdings.Receipt) // called for each received page; may be nil
-	resources *resources
+	resources *fetch.Resources
 	refetch   bool // visit every page again, even if visited before
 	recrawl   crawler.Recrawl
 	sitemaps  bool     // read the sitemaps that robots.txt names
@@ -59,7 +60,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	}()
 	c = &session{site: s, executions: map[string]*execution{}, listed: map[string]bool{}, log: s.o.Log,
 		received: o.Received, sitemaps: s.cfg.Sitemaps && !o.requests, drop: s.cfg.DropParameters,
-		resources: newResources(s.gate), refetch: o.Refetch,
+		resources: fetch.NewResources(s.gate, 0), refetch: o.Refetch,
 		recrawl: crawler.Recrawl{Min: s.cfg.RecrawlMin, Max: s.cfg.RecrawlMax}}
 	if err = s.closeHoldings(); err != nil { // holdings that are already open use other policies than a crawl does
 		return nil, nil, err
@@ -290,6 +291,27 @@ func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 // policy.
 func (s *session) crawlAgain(_ context.Context, pages []string) error {
 	return s.site.frontier.Again(pages...)
+}
+
+// Part fetches a resource that stored pages require, such as an image.
+func (s *session) Part(ctx context.Context, address string) (crawler.Part, error) {
+	needed, err := s.holdings.Needed(ctx, address)
+	if err != nil || !needed {
+		return crawler.Part{Needless: true}, err
+	}
+	condition := s.holdings.PartCondition(address)
+	// this run visits the pages that require the resource, and these need a response with a body
+	// instead of 304
+	if s.refetch {
+		condition = nil
+	}
+	t, failed := s.resources.Visit(ctx, address, condition)
+	if ctx.Err() != nil {
+		return crawler.Part{}, nil
+	}
+	got := crawler.Part{Hops: t.Hops, Err: failed}
+	got.Unchanged, err = s.holdings.ReceivePart(context.WithoutCancel(ctx), address, fetch.PageOf(t), fetch.NoAnswer(failed))
+	return got, err
 }
 
 // queueParts queues resources that stored pages require. It is called for pages that were checked

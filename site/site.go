@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
@@ -220,7 +221,7 @@ func (s *Site) open(rules actions.Options) error {
 	if s.shared.Load() || s.cfg.Cluster.Servers != "" {
 		o.Shared = sharedPolicies{s.orders}
 	}
-	s.policy = policy.New(policyFiles{s.gate}, s.who, policies, o)
+	s.policy = policy.New(fetch.PolicyFiles(s.gate), s.who, policies, o)
 	return s.orders.open()
 }
 

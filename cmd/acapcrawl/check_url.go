@@ -8,6 +8,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -67,10 +68,10 @@ func (c *Command) openLiveSite(cfg *config.Config, named []*url.URL) (*liveSite,
 	for _, u := range named {
 		g.Name(u)
 	}
-	answers := &check.Answers{Fetcher: site.PolicyFiles(g)}
+	answers := &check.Answers{Fetcher: fetch.PolicyFiles(g)}
 	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	g.Use(policies.For(own))
-	resources := site.NewFetcher(g, time.Hour) // fetch a resource once for all crawlers
+	resources := fetch.NewResources(g, time.Hour) // fetch a resource once for all crawlers
 	return &liveSite{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers,
 		Fetcher: sitePages{resources, g}}, g}, nil
 }
@@ -91,5 +92,5 @@ func (p sitePages) Page(ctx context.Context, rawurl string) (*page.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	return site.PageOf(t), nil
+	return fetch.PageOf(t), nil
 }

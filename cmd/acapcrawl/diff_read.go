@@ -12,6 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/convert"
+	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/site"
 )
@@ -91,7 +92,7 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	g.Name(u)
 	newer := vocabularies(cfg)
 	anyone := acap.Crawler{Vocabularies: newer}
-	policies := policy.New(site.PolicyFiles(g), anyone, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	policies := policy.New(fetch.PolicyFiles(g), anyone, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies)
 	who.Vocabularies = newer // robots.txt must permit this crawler to read tdmrep.json, which is then read for all
