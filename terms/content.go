@@ -224,6 +224,20 @@ func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	return body, cut, !cut || body != nil
 }
 
+// Readable returns the markup of the page without the parts that u may not read. ok is false
+// if u may read nothing of the page, or must use something else instead (P1 2.5.3.2: must-use-resource).
+func (t *Terms) Readable(u acap.Usage) (body []byte, ok bool) {
+	if t.page == nil {
+		return nil, false
+	}
+	d := t.Decide(u)
+	if len(t.substitutes(d)) > 0 || !d.Allowed && (d.Reason == acap.Unfulfillable || !t.policy.Marked()) {
+		return nil, false
+	}
+	body, cut := t.page.Copy(t.usableParts(d, &acap.Limits{}))
+	return body, !cut || body != nil
+}
+
 // Snippet builds the snippet that u (present-snippet or present-oldsnippet) may show, preferring
 // the passages that match w. ok is false if nothing may be shown: u is prohibited, a required
 // extract is longer than the length limit (J04), or a required part is missing (J12). If no copy is
