@@ -24,8 +24,8 @@ type Options struct {
 	// Crawler says for whom policies are evaluated. If it has no name, the name is the first word of the collector's
 	// User-Agent, up to a slash. If its Vocabularies are nil, all vocabularies of package preference are obeyed.
 	Crawler acap.Crawler
-	// Seeds are start addresses. Their hosts may have private addresses, and they are requested even if pages do not permit
-	// following links to them.
+	// Seeds are start addresses. Their hosts may have private addresses, and they are requested even if pages do not
+	// permit following links to them.
 	Seeds        []string
 	AllowPrivate bool            // allow private and loopback addresses for all hosts
 	Delay        time.Duration   // shortest time between two requests to a host; 0: only Crawl-delay and LimitRule count
@@ -35,8 +35,8 @@ type Options struct {
 	Store        policy.Store    // where policies are kept; nil: in memory
 }
 
-// Permissions is what publishers permit to the collectors that it is attached to. It is safe for concurrent use. Close it
-// when the collectors have ended.
+// Permissions is what publishers permit to the collectors that it is attached to. It is safe for concurrent use.
+// Close it when the collectors have ended.
 type Permissions struct {
 	agent    string // sent as User-Agent
 	gate     *gate.Gate
@@ -114,7 +114,8 @@ func (p *Permissions) Attach(c *colly.Collector) error {
 	c.OnRequestHeaders(p.begin)
 	c.OnResponse(p.withhold)
 	c.OnError(func(r *colly.Response, err error) {
-		if refusal, is := errors.AsType[*LinkRefusal](err); is && !c.AllowURLRevisit && !p.links.wait(refusal.URL, r.Request) {
+		refusal, is := errors.AsType[*LinkRefusal](err)
+		if is && !c.AllowURLRevisit && !p.links.wait(refusal.URL, r.Request) {
 			_ = r.Request.Retry() // its error arrives in OnError, too
 		}
 	})

@@ -155,8 +155,8 @@ func TestPageProhibitsCrawl(t *testing.T) {
 	}
 }
 
-// Links that may not be followed are not requested: a whole page with nofollow, a link with rel=nofollow, and an element
-// with a prohibition, whether callbacks use Request.Visit or Collector.Visit.
+// Links that may not be followed are not requested: a whole page with nofollow, a link with rel=nofollow, and an
+// element with a prohibition, whether callbacks use Request.Visit or Collector.Visit.
 func TestLinks(t *testing.T) {
 	s := newSite(t)
 	html(s, "/", `<p class="the-acap:disallow-follow"><a href=/element>e</a></p><a rel=nofollow href=/marked>m</a>
@@ -260,8 +260,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// If a program replaces the transport or the client after Attach, nothing is sent, and the error says why. A response from
-// a cache reaches no callback with its content.
+// If a program replaces the transport or the client after Attach, nothing is sent, and the error says why. A response
+// from a cache reaches no callback with its content.
 func TestTransportReplaced(t *testing.T) {
 	for name, change := range map[string]func(*colly.Collector){
 		"SetClient":     func(c *colly.Collector) { c.SetClient(&http.Client{}) },

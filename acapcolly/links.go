@@ -98,7 +98,8 @@ func (l *links) check(link string) error {
 	return nil
 }
 
-// wait keeps a request for a link that was refused until a page permits the link. It returns false if that is so already.
+// wait keeps a request for a link that was refused until a page permits the link. It returns false if that is so
+// already.
 func (l *links) wait(link string, r *colly.Request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

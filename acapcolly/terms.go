@@ -13,10 +13,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Terms returns what may be done with a page that a collector has received: decisions with the lines that decided, the
-// text that may be indexed, the snippet that may be shown. They count all addresses of a redirect chain. The result is for
-// the callbacks of one response; it is not safe for concurrent use. The error says why there is none: the response did not
-// pass the gate, or it is one to a HEAD request or a redirect that was not followed.
+// Terms returns what may be done with a page that a collector has received: decisions with the lines that decided,
+// the text that may be indexed, the snippet that may be shown. They count all addresses of a redirect chain. The
+// result is for the callbacks of one response; it is not safe for concurrent use. The error says why there is none:
+// the response did not pass the gate, or it is one to a HEAD request or a redirect that was not followed.
 func (p *Permissions) Terms(r *colly.Response) (*terms.Reached, error) {
 	v := p.visitOf(r.Request)
 	if v == nil || v.terms == nil {
@@ -26,9 +26,9 @@ func (p *Permissions) Terms(r *colly.Response) (*terms.Reached, error) {
 }
 
 // OnHTML is like Collector.OnHTML, but f sees only those parts of a page that the usage u may read: elements with a
-// prohibition of their own, for example, are absent. If u may read nothing of a page, or must use another resource instead,
-// f is not called for it; Terms says why. Length limits for what is shown are not applied: for a snippet, use the
-// method Snippet of Terms.
+// prohibition of their own, for example, are absent. If u may read nothing of a page, or must use another resource
+// instead, f is not called for it; Terms says why. Length limits for what is shown are not applied: for a snippet,
+// use the method Snippet of Terms.
 func (p *Permissions) OnHTML(c *colly.Collector, u acap.Usage, selector string, f colly.HTMLCallback) {
 	c.OnHTML("html", func(e *colly.HTMLElement) {
 		v := p.visitOf(e.Request)

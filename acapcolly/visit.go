@@ -21,8 +21,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// ticket is the name of a header field that tells the transport which visit a request belongs to. It is not a valid name,
-// so another transport of package net/http refuses the request instead of sending it, and names the field in its error.
+// ticket is the name of a header field that tells the transport which visit a request belongs to. It is not a valid
+// name, so another transport of package net/http refuses the request instead of sending it, and names the field in
+// its error.
 const ticket = "acapcolly: the transport of the collector was replaced after Attach, so permissions cannot be obeyed"
 
 // visit is one request of a collector with the redirects that it follows. Its fields are set before callbacks see the
@@ -71,8 +72,8 @@ type transport struct{ *Permissions }
 var errNoTicket = errors.New("the collector is not attached to the permissions whose gate it uses; a clone needs " +
 	"Permissions.Attach")
 
-// RoundTrip sends one request through the gate. P2 2.2.9.1 (X01): if the page's own META or header fields prohibit crawl,
-// the result is an error, so that the page reaches no callback.
+// RoundTrip sends one request through the gate. P2 2.2.9.1 (X01): if the page's own META or header fields prohibit
+// crawl, the result is an error, so that the page reaches no callback.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.roundTrip(req)
 	if err != nil && req.Body != nil {
@@ -163,9 +164,9 @@ func (p *Permissions) withhold(r *colly.Response) {
 	}
 }
 
-// PageOf returns the page that a collector has received, as package page reads it. It is nil if there is none: after an
-// error, for a HEAD request, and for a redirect that was not followed. The page is safe for concurrent use and must not be
-// changed.
+// PageOf returns the page that a collector has received, as package page reads it. It is nil if there is none: after
+// an error, for a HEAD request, and for a redirect that was not followed. The page is safe for concurrent use and
+// must not be changed.
 func (p *Permissions) PageOf(r *colly.Response) *page.Page {
 	if v := p.visitOf(r.Request); v != nil {
 		return v.page
