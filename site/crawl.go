@@ -20,6 +20,7 @@ type CrawlOptions struct {
 	// start addresses, crawled with the pages that they link to; none: crawl everything in the
 	// queue
 	Seeds   []string
+	Job     string        // name of the job whose crawl this is; its run is recorded; "": none
 	Refetch bool          // also visit pages that were visited before
 	Backoff time.Duration // length of the first pause after a host that does not answer; 0: the default
 
@@ -71,6 +72,9 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	}()
 	if err := recordCrawler(s.cfg.Data, s.who); err != nil {
 		return sum, err
+	}
+	if o.Job != "" {
+		defer s.recordJob(ctx, o.Job, time.Now().UTC(), &sum, &err)
 	}
 	if err := s.joinCluster(ctx); err != nil {
 		return sum, err

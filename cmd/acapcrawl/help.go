@@ -14,7 +14,7 @@ const helpWidth = 80
 
 // verbGroups are the headings in the program's help, and the verbs below each heading.
 var verbGroups = []struct{ heading, verbs string }{
-	{"Crawling and archiving", "crawl archive sweep"},
+	{"Crawling and archiving", "crawl jobs queue archive sweep"},
 	{"Searching and showing", "search show explain"},
 	{"Several machines", "cluster"},
 	{"Requests of publishers", "actions watch serve"},
@@ -32,7 +32,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Versions", "at show/version history diff/from diff/to"},
 	{"Input", "as page page-file robots"},
 	{"Conversion", "convert/to convert/from usages reference ignore-conventional any-case convert/site"},
-	{"Selection", "limit skip origin action state url since standing after no-refresh usage site urls held only list" +
+	{"Selection", "job host limit skip origin action state url since standing after no-refresh usage site urls held only list" +
 		" diff/crawler diff/purpose"},
 	{"Content", "headers snippet query thumbnail original"},
 	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge"},
