@@ -41,6 +41,7 @@ var siblings = map[string][]string{
 	"cluster":    {"address", "crawler"},
 	"archive":    {"acap", "address", "kept", "page", "coding", "spool", "disk"},
 	"warc":       {},
+	"wacz":       {},
 	"objects":    {},
 	"memento":    {},
 	"cdx":        {"address", "memento", "warc"},
@@ -66,7 +67,7 @@ var siblings = map[string][]string{
 	"docs":   {},
 	"site": {"acap", "address", "actions", "archive", "cluster", "config", "crawler", "defect", "disk", "display", "explain", "fetch",
 		"gate", "holdings", "index", "memory", "objects", "page", "policy", "preference",
-		"present", "render", "terms", "view", "warc"},
+		"present", "render", "terms", "view", "warc", "wacz"},
 }
 
 // owners lists for some libraries the only packages that may import them, so that a library can be
