@@ -38,6 +38,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge unverified"},
 	{"Corrections", "repair fix check/dry-run"},
 	{"Changes", "sweep/dry-run"},
+	{"Erasure", "older reason archive-forget/dry-run"},
 	{"Sending", "key actions-submit/to token-file"},
 	{"Credential", "name expires grace"},
 	{"Criteria", "min require fail-fast"},
