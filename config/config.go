@@ -42,15 +42,18 @@ type Config struct {
 	// name of the file with the Ed25519 key that signs requests; "": requests are not signed
 	SignatureKey   string
 	SignatureAgent string
-	Metrics        string        // address:port at which a crawl serves metrics; "": no metrics
-	Delay          time.Duration // minimum time between the starts of two requests to a host
-	Concurrency    int           // maximum number of concurrent requests
-	PerHost        int           // maximum number of concurrent requests to one host; see Load for the default
-	Sitemaps       bool          // follow the sitemaps that robots.txt names
-	AllowPrivate   bool          // follow links and redirects to loopback, private and link-local addresses
-	Timeout        time.Duration // time limit for one request including its body
-	MaxBody        int64         // maximum size of a body in bytes after decoding; the rest is cut off
-	Memory         int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
+	// names of files with what identifies the operator to hosts; "": none
+	Credentials, Cookies string
+	KeepCredentials      bool          // keep what identifies the operator in the captures of requests
+	Metrics              string        // address:port at which a crawl serves metrics; "": no metrics
+	Delay                time.Duration // minimum time between the starts of two requests to a host
+	Concurrency          int           // maximum number of concurrent requests
+	PerHost              int           // maximum number of concurrent requests to one host; see Load for the default
+	Sitemaps             bool          // follow the sitemaps that robots.txt names
+	AllowPrivate         bool          // follow links and redirects to loopback, private and link-local addresses
+	Timeout              time.Duration // time limit for one request including its body
+	MaxBody              int64         // maximum size of a body in bytes after decoding; the rest is cut off
+	Memory               int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
 
 	SnippetLength   int    // P1 2.5.5.4 (J01): a length counts code points
 	CountryDatabase string // name of the MaxMind database with the country of each network address; "": none

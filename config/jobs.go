@@ -45,7 +45,8 @@ const (
 // crawlKeys are the settings that a job can replace without a data directory of its own.
 const crawlKeys = "scope depth max_pages include exclude max_bytes max_time min_free max_host_urls requisites " +
 	"canonical drop_parameters recrawl_min recrawl_max adaptive per_address delay concurrency per_host sitemaps " +
-	"allow_private timeout max_body memory preserve index contact signature_key signature_agent chromium metrics log_level"
+	"allow_private timeout max_body memory preserve index contact signature_key signature_agent credentials " +
+	"cookies keep_credentials chromium metrics log_level"
 
 // directoryKeys are the settings that hold for a whole data directory: all verbs decide for one crawler there, and its
 // bodies are in one store. A job that replaces one of them needs a directory of its own.

@@ -330,7 +330,8 @@ func TestRequestIsOurs(t *testing.T) {
 		t.Errorf("sent to host %q", host)
 	}
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
-	if u, err := g.transport.Proxy(httptest.NewRequest(http.MethodGet, "http://paper.example/", nil)); u != nil || err != nil {
+	u, err := g.transport.Proxy(httptest.NewRequest(http.MethodGet, "http://paper.example/", nil))
+	if u != nil || err != nil {
 		t.Errorf("the proxy %v may be used, %v", u, err)
 	}
 }

@@ -58,6 +58,8 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"contact":         {"contact", "send `URL` in the User-Agent: a page or mailto: address about this crawler"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
 	"signature-agent": {"signature_agent", "state in each signature that its key is published at `URL`"},
+	"credentials":     {"credentials", "identify the operator to sites as `FILE` says: users, passwords, header fields"},
+	"cookies":         {"cookies", "send the cookies in `FILE`, in the format of Netscape"},
 	"listen":          {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
 	"metrics":         {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
 	"cluster":         {"cluster", "share the crawl with the other nodes at the NATS servers `URLS`"},
@@ -136,7 +138,7 @@ func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, firs
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []*string{&cfg.SignatureKey, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
+	for _, file := range []*string{&cfg.SignatureKey, &cfg.Credentials, &cfg.Cookies, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
 		&cfg.Serve.Certificate, &cfg.Serve.Key} {
 		*file = c.path(*file)
 	}

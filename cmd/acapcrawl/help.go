@@ -47,7 +47,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Limits", "max-pages pages max-bytes max-time max-host-urls max-body memory min-free"},
 	{"Speed", "delay adaptive concurrency per-host per-address timeout"},
 	{"Revisits", "refetch recrawl-min recrawl-max"},
-	{"Identity", "crawler purpose contact signature-key signature-agent"},
+	{"Identity", "crawler purpose contact signature-key signature-agent credentials cookies"},
 	{"Policy", "for preferences strict dialect cannot as-of refresh assume-policy"},
 	{"Reader restrictions", "reader-ip reader-domain reader-country framed"},
 	{"Archiving", "preserve index chromium"},
