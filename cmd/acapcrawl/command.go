@@ -130,7 +130,7 @@ line and the field that decided.`,
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
 	root.AddCommand(
-		c.crawlVerb(), c.jobsVerb(), c.queueVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
+		c.crawlVerb(), c.jobsVerb(), c.queueVerb(), c.statsVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
 		c.watchVerb(), c.serveVerb(), c.clusterVerb(),
 		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(),
 		c.versionVerb(),

@@ -14,7 +14,7 @@ const helpWidth = 80
 
 // verbGroups are the headings in the program's help, and the verbs below each heading.
 var verbGroups = []struct{ heading, verbs string }{
-	{"Crawling and archiving", "crawl jobs queue archive sweep"},
+	{"Crawling and archiving", "crawl jobs queue stats archive sweep"},
 	{"Searching and showing", "search show explain"},
 	{"Several machines", "cluster"},
 	{"Requests of publishers", "actions watch serve"},
