@@ -30,7 +30,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Engine", "engine jobs conformance-run/timeout"},
 	{"Comparison", "against alone case decisions-only"},
 	{"Versions", "at show/version history diff/from diff/to"},
-	{"Input", "as page page-file robots"},
+	{"Input", "as page page-file robots watch"},
 	{"Conversion", "convert/to convert/from usages reference ignore-conventional any-case convert/site"},
 	{"Selection", "job host limit skip origin action state url since standing after no-refresh usage site urls held only list" +
 		" diff/crawler diff/purpose"},
