@@ -123,9 +123,14 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s imports %s: internal is for tests", name, path)
 			}
 		}
-		for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
+		for _, path := range p.TestImports {
 			if s := mayImport(name, path); s != "" {
 				t.Errorf("a test of %s imports %s: %s", name, path, s)
+			}
+		}
+		for _, path := range p.XTestImports { // such as examples, which are programs that use this package with others
+			if s := mayImport(name, path); s != "" && !strings.HasPrefix(path, module+"/") {
+				t.Errorf("a test outside of %s imports %s: %s", name, path, s)
 			}
 		}
 		if len(p.CgoFiles) > 0 {
