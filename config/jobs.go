@@ -20,6 +20,9 @@ type Job struct {
 	Schedule string   // when it is due, as the file says it; "": only when it is started by hand
 	Keys     []string // the settings that it replaces, sorted
 
+	Keep  time.Duration // after each crawl, what was fetched longer ago is erased; 0: nothing is
+	Quota int64         // the most bytes of bodies that are kept of its pages; 0: no limit
+
 	schedule cron.Schedule // nil: none
 	values   map[string]any
 }
@@ -40,6 +43,8 @@ const (
 	jobsKey     = "jobs"
 	seedsKey    = "seeds"
 	scheduleKey = "schedule"
+	keepKey     = "keep"
+	quotaKey    = "quota"
 )
 
 // crawlKeys are the settings that a job can replace without a data directory of its own.
@@ -56,7 +61,8 @@ const directoryKeys = "crawler purposes cannot preferences for tdmrep_covers_ai 
 
 // JobKeys returns the keys of a job in the configuration file.
 func JobKeys() []string {
-	return slices.Concat([]string{seedsKey, scheduleKey, "data"}, strings.Fields(crawlKeys), strings.Fields(directoryKeys))
+	own := []string{seedsKey, scheduleKey, keepKey, quotaKey, "data"}
+	return slices.Concat(own, strings.Fields(crawlKeys), strings.Fields(directoryKeys))
 }
 
 // readJobs reads the jobs of the configuration file into c, and returns the one called name; the zero Job if name is
@@ -113,6 +119,14 @@ func (c *Config) readJob(name string, content any) (j Job, err error) {
 				wrong = append(wrong, mistake(key, err.Error(),
 					"write @daily, @every 12h, or minute, hour, day, month and weekday as in 30 4 * * 1"))
 			}
+		case key == keepKey:
+			if j.Keep, err = Age(value); err != nil {
+				wrong = append(wrong, mistake(key, err.Error(), "as in 365d or 12h"))
+			}
+		case key == quotaKey:
+			if j.Quota, err = byteSize(value); err != nil {
+				wrong = append(wrong, mistake(key, err.Error(), "as in 10GB"))
+			}
 		case !slices.Contains(JobKeys(), key):
 			hint := ""
 			if near := Nearest(key, JobKeys()); near != "" {
@@ -123,7 +137,9 @@ func (c *Config) readJob(name string, content any) (j Job, err error) {
 			wrong = append(wrong, c.checkJobKey(name, key, value))
 		}
 	}
-	j.Keys = slices.DeleteFunc(j.Keys, func(key string) bool { return key == seedsKey || key == scheduleKey })
+	j.Keys = slices.DeleteFunc(j.Keys, func(key string) bool {
+		return key != "data" && slices.Contains(JobKeys()[:4], key)
+	})
 	if len(j.Seeds) == 0 && !slices.ContainsFunc(wrong, func(err error) bool { return err != nil }) {
 		wrong = append(wrong, mistake("", "it names no seed", "write seeds: [https://example.com/]"))
 	}

@@ -19,6 +19,8 @@ jobs:
     schedule: "@every 12h"
     delay: 5s
     scope: domain
+    keep: 365d
+    quota: 10MB
   research:
     seeds: https://lab.example/
     data: /lab
@@ -39,7 +41,7 @@ func TestJobs(t *testing.T) {
 	}
 	news := c.Jobs[0]
 	if !slices.Equal(news.Seeds, []string{"https://paper.example/", "https://paper.example/sport/"}) ||
-		news.Schedule != "@every 12h" || !slices.Equal(news.Keys, []string{"delay", "scope"}) {
+		news.Schedule != "@every 12h" || news.Keep != 365*24*time.Hour || news.Quota != 10_000_000 || !slices.Equal(news.Keys, []string{"delay", "scope"}) {
 		t.Errorf("%+v", news)
 	}
 	if c, err = config.Load(config.Input{File: path, Job: "news"}); err != nil {
@@ -96,6 +98,9 @@ func TestWrongJobs(t *testing.T) {
 		"key of all crawls":     {job + "listen: ':80'}}", "", "jobs.a.listen", "no such key"},
 		"value":                 {job + "depth: deep}}", "", "jobs.a.depth", "not a whole number"},
 		"schedule":              {job + "schedule: daily}}", "", "jobs.a.schedule", "not a schedule"},
+		"keep":                  {job + "keep: 1y}}", "", "jobs.a.keep", "not a duration"},
+		"days":                  {job + "keep: 0d}}", "", "jobs.a.keep", "not a number of days"},
+		"quota":                 {job + "quota: much}}", "", "jobs.a.quota", "not a size"},
 		"unknown job":           {"jobs: {news: {seeds: 'http://x.example/'}}", "new", "jobs.new", "no such job"},
 		"other job":             {"jobs: {a: {seeds: 'http://x.example/'}, b: {depth: 1}}", "a", "jobs.b", "no seed"},
 		"identity":              {job + "purposes: [x]}}", "", "jobs.a.purposes", "directory of its own"},
@@ -121,7 +126,8 @@ func TestWrongJobs(t *testing.T) {
 // Settings that jobs cannot replace are those of other verbs and of the cluster: each key is in one of the lists.
 func TestJobKeys(t *testing.T) {
 	for _, key := range config.JobKeys() {
-		if key != "seeds" && key != "schedule" && !slices.Contains(config.Keys(), key) {
+		own := slices.Contains([]string{"seeds", "schedule", "keep", "quota"}, key)
+		if !own && !slices.Contains(config.Keys(), key) {
 			t.Errorf("%s is no setting", key)
 		}
 	}

@@ -37,8 +37,8 @@ func Template() []byte {
 const jobsTemplate = `
 # Jobs are crawls with a name. "acapcrawl crawl news" starts the job news, and "acapcrawl watch" starts each job that is
 # due by its schedule: @hourly, @daily, @weekly, @monthly, @every 12h, or minute, hour, day, month and weekday as in
-# 30 4 * * 1. A job can have every setting of a crawl; it replaces the one above. A job with settings about the crawler or
-# its purposes needs a data directory of its own.
+# 30 4 * * 1. A job can have every setting of a crawl, which replaces the one above. A job with settings about the crawler
+# or its purposes needs a data directory of its own.
 #
 # jobs:
 #   news:
@@ -46,6 +46,8 @@ const jobsTemplate = `
 #     schedule: "@daily"
 #     scope: domain
 #     max_time: 2h
+#     keep: 365d # after each crawl, erase what was fetched longer ago
+#     quota: 10GB # of bodies that are kept
 `
 
 // example returns the default value in YAML.

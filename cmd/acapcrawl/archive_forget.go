@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +85,7 @@ func forgetOf(cmd *cobra.Command, args []string, older string) (r forgetRequest,
 		r.URLs = append(r.URLs, u.String())
 	}
 	if older != "" {
-		if r.Older, err = age(older); err != nil {
+		if r.Older, err = config.Age(older); err != nil {
 			return r, misuse("--older 365d", "--older: %w", err)
 		}
 	}
@@ -107,22 +106,6 @@ func hostArgument(arg string) (string, error) {
 		return "", misuse("example.com", "%q is not a host: %w", arg, err)
 	}
 	return address.Host(normal)
-}
-
-// age reads a duration, which may also be in days.
-func age(text string) (time.Duration, error) {
-	if days, is := strings.CutSuffix(text, "d"); is {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil || n == 0 {
-			return 0, fmt.Errorf("%q is not a number of days", text)
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is not a duration as in 365d or 12h", text)
-	}
-	return d, nil
 }
 
 func (c *Command) runForget(ctx context.Context, cfg *config.Config, r forgetRequest) (err error) {

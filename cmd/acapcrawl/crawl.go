@@ -25,7 +25,7 @@ import (
 // crawlRequest holds the arguments of crawl that are not settings.
 type crawlRequest struct {
 	Seeds   []*url.URL // addresses at which the crawl begins; empty: continue with the queue of the data directory
-	Job     string     // name of the job that names the seeds; "": none
+	Job     config.Job // the job that names the seeds; without a name: none
 	Refetch bool
 	Status  time.Duration // interval at which the crawl prints its state to standard error; 0: never
 	Serve   string        // address:port at which readers are answered during the crawl; "": none
@@ -106,7 +106,7 @@ func (c *Command) readSeeds(cmd *cobra.Command, args []string, r *crawlRequest) 
 		if err != nil {
 			return err
 		}
-		c.job, r.Job, args = j.Name, j.Name, j.Seeds
+		c.job, r.Job, args = j.Name, j, j.Seeds
 	}
 	for _, arg := range args {
 		u, err := webURL(arg)
@@ -125,9 +125,10 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	w := &watch{screen: newProgress(c.Stderr), asJSON: r.JSON, every: r.Status,
 		stopping: func() bool { return ctx.Err() != nil }}
 	defer w.listen()()
-	o := site.CrawlOptions{Job: r.Job, Refetch: r.Refetch, Progress: w.progress, Every: redraw, Judging: func() {
-		w.screen.Set("Judging archived pages again; if you interrupt this, the next run continues it.")
-	}}
+	o := site.CrawlOptions{Job: r.Job.Name, Keep: r.Job.Keep, Quota: r.Job.Quota, Refetch: r.Refetch,
+		Progress: w.progress, Every: redraw, Judging: func() {
+			w.screen.Set("Judging archived pages again; if you interrupt this, the next run continues it.")
+		}}
 	for _, u := range r.Seeds {
 		o.Seeds = append(o.Seeds, u.String())
 	}
