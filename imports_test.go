@@ -103,7 +103,7 @@ var owners = map[string][]string{
 	"github.com/ledongthuc/pdf":            {"page"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance", "check"},
 	"github.com/santhosh-tekuri/":          {"check", "view"},
-	"go.yaml.in/yaml/":                     {"internal/pipelines"},
+	"go.yaml.in/yaml/":                     {"config", "internal/pipelines"},
 }
 
 // listed holds the fields of the output of go list that the test uses.

@@ -45,7 +45,7 @@ func (e Erasure) String() string {
 		"unfulfillable": "what it requires is not available", "location": "the page is not where its permission says",
 		ReasonTakenDown: "taken down at the publisher's request",
 		ReasonReplaced:  "replaced by a newer copy, since the time limit is until-recrawled",
-		ReasonForgotten: "the operator has forgotten it",
+		ReasonForgotten: "by the operator",
 		ReasonDamaged:   "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
 	}[e.Reason], e.Reason)
 	switch {

@@ -56,9 +56,7 @@ func TestQuorumLost(t *testing.T) {
 		t.Errorf("the status without a quorum is %+v, %v", s, err)
 	}
 	o.Node, o.Dir = "b", "dir-b"
-	short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if n, err := Join(short, o, nil); err == nil {
+	if n, err := join(t.Context(), o, nil, 0); err == nil {
 		n.Abandon()
 		t.Error("a node joins without a quorum")
 	} else if !errors.Is(err, ErrNoQuorum) {

@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 )
 
 // Credential is what identifies the operator to one origin.
@@ -28,15 +28,24 @@ var reserved = []string{"Host", "Connection", "Upgrade", "Referer", "User-Agent"
 	"Transfer-Encoding", "If-None-Match", "If-Modified-Since", "Signature", "Signature-Input", "Signature-Agent", "Cookie"}
 
 // LoadCredentials reads the file that the setting credentials names: for each origin a user with a password, further
-// header fields, or both. Nobody but its owner may read the file. The error joins one *Error for each mistake.
+// header fields, or both, as YAML or JSON. Nobody but its owner may read the file. The error joins one *Error for each
+// mistake; it never contains a value.
 func LoadCredentials(name string) ([]Credential, error) {
-	v, err := readPrivate(name)
+	data, err := ReadPrivate(name)
 	if err != nil {
 		return nil, err
 	}
+	all := map[string]map[string]any{}
+	if err := yaml.Unmarshal(data, &all); err != nil {
+		e := &Error{Where: name, What: "the file with credentials is not well-formed",
+			Hint: "write https://example.com: and below it user: and password:, or headers:"}
+		if line := regexp.MustCompile(`line \d+`).FindString(err.Error()); line != "" {
+			e.What += ", see " + line
+		}
+		return nil, e
+	}
 	var list []Credential
 	var wrong []error
-	all := v.AllSettings()
 	for _, origin := range slices.Sorted(maps.Keys(all)) {
 		c, err := credentialOf(name, origin, all[origin])
 		list, wrong = append(list, c), append(wrong, err)
@@ -47,54 +56,50 @@ func LoadCredentials(name string) ([]Credential, error) {
 	return list, nil
 }
 
-// readPrivate reads a configuration file with secrets. Keys within it may contain dots.
-func readPrivate(name string) (*viper.Viper, error) {
+// ReadPrivate reads a file that nobody but its owner may read. The error is an *Error.
+func ReadPrivate(name string) ([]byte, error) {
 	mistake := func(what, hint string) error { return &Error{Where: name, What: what, Hint: hint} }
 	info, err := os.Stat(name)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, mistake("other users may read this file, which says who you are to sites", "chmod 600 "+name)
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(name)
+	}
 	if err != nil {
 		var cause *fs.PathError
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return nil, mistake(fmt.Sprintf("the file with credentials cannot be read: %v", err), "")
+		return nil, mistake(fmt.Sprintf("the file cannot be read: %v", err), "")
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, mistake("other users may read the file with credentials", "chmod 600 "+filepath.Base(name))
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, mistake(fmt.Sprintf("the file with credentials cannot be read: %v", err), "")
-	}
-	defer f.Close()
-	v := viper.NewWithOptions(viper.KeyDelimiter("\x00"))
-	v.SetConfigType(format(name))
-	if err := v.ReadConfig(f); err != nil {
-		return nil, mistake("the file with credentials is not well-formed: "+syntax(err), "")
-	}
-	return v, nil
+	return data, nil
 }
 
-func credentialOf(file, origin string, content any) (c Credential, err error) {
+func credentialOf(file, origin string, fields map[string]any) (c Credential, err error) {
+	u, err := url.Parse(origin)
+	if err == nil && u.User != nil {
+		origin = u.Scheme + "://…@" + u.Host
+	}
 	mistake := func(key, what string) error {
 		return &Error{Where: file, Key: strings.TrimSuffix(origin+": "+key, ": "), What: what,
 			Hint: "write https://example.com: and below it user: and password:, or headers:"}
 	}
-	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" ||
 		u.RawQuery != "" || u.User != nil {
 		return c, mistake("", "it is not an origin as in https://example.com")
 	}
 	c = Credential{Origin: u.Scheme + "://" + u.Host, Header: http.Header{}}
-	fields, is := content.(map[string]any)
-	if !is {
+	if len(fields) == 0 {
 		return c, mistake("", "it has no keys")
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		switch value := fields[key]; key {
 		case "user":
-			c.User, err = text(value)
+			c.User, err = secret(value)
 		case "password":
-			c.Password, err = text(value)
+			c.Password, err = secret(value)
 		case "headers":
 			err = c.readHeader(value)
 		default:
@@ -116,24 +121,35 @@ func credentialOf(file, origin string, content any) (c Credential, err error) {
 // readHeader reads the header fields of a credential.
 func (c *Credential) readHeader(v any) error {
 	fields, is := v.(map[string]any)
-	if !is {
+	if !is || len(fields) == 0 {
 		return errors.New("it is not a list of header fields and their values")
 	}
 	for name, value := range fields {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
-		case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" || name == "":
+		case c.Header.Get(canonical) != "":
+			return fmt.Errorf("the header field %s occurs twice", canonical)
+		case strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" || name == "":
 			return fmt.Errorf("%q is not the name of a header field", name)
 		case canonical == "Cookie":
 			return errors.New("cookies come from the file that the setting cookies names")
 		case slices.Contains(reserved, canonical):
 			return fmt.Errorf("a crawl sets the header field %s itself", canonical)
 		}
-		s, err := text(value)
+		s, err := secret(value)
 		if err != nil {
-			return fmt.Errorf("%s: the value is not a text, or contains control characters", canonical)
+			return fmt.Errorf("%s: %w", canonical, err)
 		}
 		c.Header.Set(canonical, s)
 	}
 	return nil
+}
+
+// secret reads a text. Its error does not contain the value.
+func secret(v any) (string, error) {
+	s, is := v.(string)
+	if !is || s == "" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", errors.New("it is not a text in quotes without control characters")
+	}
+	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -163,8 +164,15 @@ func (j *Job) readSchedule(v any) (err error) {
 	if j.Schedule, err = text(v); err != nil {
 		return err
 	}
+	wrong := fmt.Errorf("%q is not a schedule", j.Schedule)
+	if strings.HasPrefix(j.Schedule, "TZ=") || strings.HasPrefix(j.Schedule, "CRON_TZ=") {
+		return wrong // the library panics if nothing follows the time zone; schedules are in local time
+	}
 	if j.schedule, err = cron.ParseStandard(j.Schedule); err != nil {
-		return fmt.Errorf("%q is not a schedule", j.Schedule)
+		return wrong
+	}
+	if j.schedule.Next(time.Now()).IsZero() {
+		return fmt.Errorf("%q names a day that does not exist", j.Schedule)
 	}
 	return nil
 }
@@ -213,24 +221,51 @@ func (c *Config) job(name string) (Job, error) {
 func (c *Config) checkDirectories() error {
 	var wrong []error
 	for _, j := range c.Jobs {
-		for _, key := range j.Keys {
-			if !slices.Contains(strings.Fields(directoryKeys), key) {
-				continue
-			}
-			if c.shares(j) {
-				wrong = append(wrong, &Error{Where: c.File, Key: jobsKey + "." + j.Name + "." + key,
-					What: "a job with this key needs a data directory of its own, because it holds for a whole directory",
-					Hint: "name one with data"})
-			}
+		if key := j.directoryKey(); key != "" && c.shares(j) {
+			wrong = append(wrong, c.shared(j, key))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
+// directoryKey returns the first setting of a whole data directory that the job replaces; "" if there is none.
+func (j *Job) directoryKey() string {
+	for _, key := range j.Keys {
+		if slices.Contains(strings.Fields(directoryKeys), key) {
+			return key
+		}
+	}
+	return ""
+}
+
+func (c *Config) shared(j Job, key string) error {
+	return &Error{Where: c.File, Key: jobsKey + "." + j.Name + "." + key,
+		What: "a job with this key needs a data directory of its own, because it holds for a whole directory",
+		Hint: "name one with the key data of the job"}
+}
+
 // shares reports whether the job has its data directory in common with other jobs, or with crawls without a job.
 func (c *Config) shares(j Job) bool {
-	own := j.values["data"]
-	return own == nil || own == c.Data || slices.ContainsFunc(c.Jobs, func(other Job) bool {
-		return other.Name != j.Name && other.values["data"] == own
+	own, is := j.values["data"].(string)
+	return !is || sameFile(own, c.Data) || slices.ContainsFunc(c.Jobs, func(other Job) bool {
+		theirs, is := other.values["data"].(string)
+		return is && other.Name != j.Name && sameFile(own, theirs)
 	})
+}
+
+// sameFile reports whether two names are the same after the removal of "." and "..".
+func sameFile(a, b string) bool {
+	one, err := filepath.Abs(a)
+	two, err2 := filepath.Abs(b)
+	return err == nil && err2 == nil && one == two
+}
+
+// checkOwnDirectory checks that a job that needs a data directory of its own uses it, and not one that a flag or the
+// environment names for all.
+func (c *Config) checkOwnDirectory(j Job) error {
+	key := j.directoryKey()
+	if own, is := j.values["data"].(string); key == "" || is && own == c.Data {
+		return nil
+	}
+	return c.shared(j, key)
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,9 @@ func TestWrongJobs(t *testing.T) {
 		"key of all crawls":     {job + "listen: ':80'}}", "", "jobs.a.listen", "no such key"},
 		"value":                 {job + "depth: deep}}", "", "jobs.a.depth", "not a whole number"},
 		"schedule":              {job + "schedule: daily}}", "", "jobs.a.schedule", "not a schedule"},
+		"no such day":           {job + "schedule: '0 0 30 2 *'}}", "", "jobs.a.schedule", "does not exist"},
+		"time zone":             {job + "schedule: TZ=UTC}}", "", "jobs.a.schedule", "not a schedule"},
+		"same directory":        {"data: d\n" + job + "data: ./d, for: [tdm]}}", "", "jobs.a.for", "directory of its own"},
 		"keep":                  {job + "keep: 1y}}", "", "jobs.a.keep", "not a duration"},
 		"days":                  {job + "keep: 0d}}", "", "jobs.a.keep", "not a number of days"},
 		"quota":                 {job + "quota: much}}", "", "jobs.a.quota", "not a size"},
@@ -123,7 +127,43 @@ func TestWrongJobs(t *testing.T) {
 	}
 }
 
-// Settings that jobs cannot replace are those of other verbs and of the cluster: each key is in one of the lists.
+// A flag or the environment cannot give one data directory to a job that needs its own and to others.
+func TestJobKeepsItsDirectory(t *testing.T) {
+	path := file(t, "c.yaml", twoJobs)
+	for name, in := range map[string]config.Input{
+		"environment": {File: path, Job: "research", Env: home(t, "ACAPCRAWL_DATA=/shared")},
+		"flag":        {File: path, Job: "research", Env: home(t), Flags: map[string]any{"data": "/shared"}},
+	} {
+		if _, err := config.Load(in); err == nil || !strings.Contains(err.Error(), "directory of its own") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	load(t, config.Input{File: path, Job: "news", Env: home(t), Flags: map[string]any{"data": "/shared"}})
+	load(t, config.Input{File: path, Env: home(t), Flags: map[string]any{"data": "/shared"}})
+}
+
+// Whatever a schedule says, reading it does not panic, and it names a time.
+func FuzzSchedule(f *testing.F) {
+	for _, text := range []string{"@daily", "TZ=UTC", "CRON_TZ=x 1 1 1 1 1", "@every 0s", "0 0 30 2 *", "*/5 * * * *"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		written, err := json.Marshal(text)
+		if err != nil {
+			t.Skip()
+		}
+		path := file(t, "c.json", `{"data": "d", "jobs": {"a": {"seeds": ["http://x.example/"], "schedule": `+string(written)+`}}}`)
+		c, err := config.Load(config.Input{File: path})
+		if err != nil {
+			return
+		}
+		if due, _ := c.Jobs[0].Next(time.Now()); due.IsZero() && text != "" {
+			t.Errorf("%q is due at %s", text, due)
+		}
+	})
+}
+
+// The keys of a job are settings, except those that only jobs have.
 func TestJobKeys(t *testing.T) {
 	for _, key := range config.JobKeys() {
 		own := slices.Contains([]string{"seeds", "schedule", "keep", "quota"}, key)

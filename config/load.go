@@ -49,6 +49,8 @@ func Load(in Input) (*Config, error) {
 	}
 	if in.Job == "" { // otherwise Data is that of the job
 		wrong = append(wrong, c.checkDirectories())
+	} else {
+		wrong = append(wrong, c.checkOwnDirectory(job))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err

@@ -51,7 +51,8 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Secrets returns header fields that identify the operator to the host of a URL, such as Authorization
 	// and Cookie. They are sent with every request to that host, of all kinds, and their values are replaced
-	// by "redacted" in Hop.Sent, unless KeepSecrets is set. It must be safe for concurrent use. nil: none.
+	// by "redacted" in Hop.Sent, as are those for a proxy, unless KeepSecrets is set. It must be safe for
+	// concurrent use. nil: none.
 	Secrets     func(*url.URL) http.Header
 	KeepSecrets bool
 	Sign        *Signer // signs every request; nil: requests are not signed

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/acapcrawl/acapcrawl/address"
 )
@@ -53,23 +55,24 @@ func addCookie(jar http.CookieJar, line string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	expires, err := strconv.ParseInt(fields[4], 10, 64)
+	expires, err := strconv.ParseFloat(fields[4], 64) // some browsers write fractions
 	if err != nil {
 		return fmt.Errorf("%q is not a time in seconds", fields[4])
 	}
 	if expires > 0 {
-		if c.Expires = time.Unix(expires, 0); !c.Expires.After(now) {
+		if c.Expires = time.Unix(int64(expires), 0); !c.Expires.After(now) {
 			return nil
 		}
 	}
-	if subdomains {
+	if _, err := netip.ParseAddr(host); subdomains && err != nil { // an address has no subdomains
 		if address.Public(host) {
 			return fmt.Errorf("a cookie for all hosts below %s would reach hosts of others", host)
 		}
 		c.Domain = host
 	}
-	if err := c.Valid(); err != nil {
-		return fmt.Errorf("the cookie is not valid: %w", err)
+	// the value is sent as it is; what else a browser accepts in it harms nobody
+	if c.Name == "" || strings.ContainsAny(c.Name+c.Value, "; ") || strings.ContainsFunc(c.Name+c.Value, unicode.IsControl) {
+		return errors.New("the cookie has no name, or its name or value contains a blank, a semicolon or a control character")
 	}
 	jar.SetCookies(&url.URL{Scheme: "https", Host: host, Path: c.Path}, []*http.Cookie{c})
 	return nil

@@ -16,7 +16,8 @@ func TestReadCookies(t *testing.T) {
 		fmt.Sprintf(".paper.example\tTRUE\t/members\tTRUE\t%d\tmember\t2", later),
 		fmt.Sprintf("paper.example\tFALSE\t/\tFALSE\t%d\texpired\t3", before),
 		"#HttpOnly_other.example\tFALSE\t/\tFALSE\t0\tquiet\t4\r",
-		"127.0.0.1\tFALSE\t/\tFALSE\t0\tnumber\t5",
+		"127.0.0.1\tTRUE\t/\tFALSE\t0\tnumber\t5",
+		fmt.Sprintf("odd.example\tFALSE\t/\tFALSE\t%d.25\todd\t\"é=6\"", later),
 	}, "\n")
 	jar, err := readCookies(strings.NewReader(lines), now)
 	if err != nil {
@@ -31,6 +32,7 @@ func TestReadCookies(t *testing.T) {
 		"http://other.example/":                 "quiet=4",
 		"http://notpaper.example/":              "",
 		"http://127.0.0.1:8080/":                "number=5",
+		"http://odd.example/":                   `odd="é=6"`,
 		"https://paper.example.attacker.test/a": "",
 	} {
 		u, err := url.Parse(address)
@@ -55,8 +57,8 @@ func TestReadCookiesWrong(t *testing.T) {
 		"paper.example\tFALSE\t/\tFALSE\tsoon\ta\tb":   "not a time",
 		".co.uk\tTRUE\t/\tFALSE\t0\ta\tb":              "hosts of others",
 		"com\tTRUE\t/\tFALSE\t0\ta\tb":                 "hosts of others",
-		"paper.example\tFALSE\t/\tFALSE\t0\ta b\tc":    "not valid",
-		"paper.example\tFALSE\t/\tFALSE\t0\ta\tb\x01c": "not valid",
+		"paper.example\tFALSE\t/\tFALSE\t0\ta b\tc":    "contains a blank",
+		"paper.example\tFALSE\t/\tFALSE\t0\ta\tb\x01c": "contains a blank",
 	} {
 		_, err := readCookies(strings.NewReader("# comment\n"+line+"\n"), time.Now())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "line 2: ") {

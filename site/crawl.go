@@ -84,7 +84,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	}
 	defer s.leaveCluster()
 	order := crawlOrder{CrawlOptions: o}
-	if order.left, err = s.quotaLeft(ctx, o); err != nil {
+	if order.left, err = s.applyLimits(ctx, o); err != nil {
 		return sum, err
 	}
 	c, end, err := s.begin(ctx, order)

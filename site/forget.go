@@ -2,7 +2,9 @@ package site
 
 import (
 	"context"
+	"errors"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/address"
@@ -30,7 +32,8 @@ type ForgetSummary struct {
 }
 
 // Forget erases stored data because the operator wants it so, and compacts archive and index, so that no file contains
-// it any longer.
+// it any longer. If another process has the data directory open, that process compacts them later. After an error, the
+// summary says what was erased before.
 func (s *Site) Forget(ctx context.Context, o ForgetOptions) (sum ForgetSummary, err error) {
 	sum.DryRun, sum.Erased = o.DryRun, []archive.Erasure{}
 	h, err := s.held(ctx)
@@ -44,12 +47,13 @@ func (s *Site) Forget(ctx context.Context, o ForgetOptions) (sum ForgetSummary, 
 	erased, endWatch := s.erased.watch()
 	defer endWatch()
 	for _, at := range list {
-		if err := ctx.Err(); err != nil {
-			return sum, err
+		if err = ctx.Err(); err != nil {
+			break
 		}
-		f, is, err := h.Forget(ctx, at, o.Why, o.Before, o.DryRun)
-		if err != nil {
-			return sum, err
+		var f holdings.Forgotten
+		var is bool
+		if f, is, err = h.Forget(ctx, at, o.Why, o.Before, o.DryRun); err != nil {
+			break
 		}
 		if !is {
 			continue
@@ -61,8 +65,8 @@ func (s *Site) Forget(ctx context.Context, o ForgetOptions) (sum ForgetSummary, 
 		}
 	}
 	// a lent site is compacted by the process that owns the directory, when compaction is due
-	if !o.DryRun && !s.lent && sum.Pages > 0 {
-		err = s.compactBeforeEnd(ctx, s.executor(nil), time.Time{})
+	if !o.DryRun && !s.lent && sum.Pages > 0 { // also after an interruption, for what was erased before
+		err = errors.Join(err, s.compactBeforeEnd(context.WithoutCancel(ctx), s.executor(nil), time.Time{}))
 	}
 	sum.Erased = erased.List()
 	return sum, err
@@ -103,5 +107,6 @@ func (s *Site) forgettable(h *holdings.Holdings, o ForgetOptions) (list []string
 			return nil, err
 		}
 	}
-	return list, nil
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }

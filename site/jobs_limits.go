@@ -20,14 +20,23 @@ func (o crawlOrder) least(limit int64) int64 {
 	return limit
 }
 
-// quotaLeft returns how many bytes of bodies may still be received until the quota of o is used up; 0 if there is no
-// quota. The error says that it is used up.
-func (s *Site) quotaLeft(ctx context.Context, o CrawlOptions) (int64, error) {
+// applyLimits erases what is older than o permits, and returns how many bytes of bodies may be received until the quota of
+// o is used up; 0 if there is no quota. The error says that it is used up.
+func (s *Site) applyLimits(ctx context.Context, o CrawlOptions) (left int64, err error) {
+	if o.Keep > 0 {
+		h, err := s.held(ctx)
+		if err == nil {
+			err = s.retain(ctx, h, o)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 	if o.Quota <= 0 {
 		return 0, nil
 	}
 	used := int64(0)
-	err := s.eachFrom(ctx, o.Seeds, func(address string) error {
+	err = s.eachFrom(ctx, o.Seeds, func(address string) error {
 		list, err := s.archive.Captures(address)
 		for _, c := range list {
 			used += c.Bytes

@@ -1,12 +1,11 @@
 package site
 
 import (
+	"bytes"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -31,12 +30,11 @@ func newSecrets(cfg *config.Config) (func(*url.URL) http.Header, error) {
 	}
 	var jar http.CookieJar
 	if cfg.Cookies != "" {
-		f, err := os.Open(cfg.Cookies)
-		if err == nil {
-			jar, err = readCookies(f, time.Now())
-			err = errors.Join(err, f.Close())
-		}
+		data, err := config.ReadPrivate(cfg.Cookies)
 		if err != nil {
+			return nil, &UsageError{Err: err}
+		}
+		if jar, err = readCookies(bytes.NewReader(data), time.Now()); err != nil {
 			return nil, &UsageError{Err: fmt.Errorf("cookies: %s cannot be read: %w", cfg.Cookies, err)}
 		}
 	}

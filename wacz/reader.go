@@ -3,6 +3,7 @@ package wacz
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -34,7 +35,7 @@ var ErrDigest = errors.New("its digest is another one than the file says")
 // Open returns the WARC files of a WACZ file of size bytes, in the order of their names. If verify is set, it reads the
 // whole file once and compares it with its own description; the error wraps ErrDigest if an entry is not as described.
 // Other errors say what is missing or cannot be read.
-func Open(r io.ReaderAt, size int64, verify bool) (list []File, err error) {
+func Open(ctx context.Context, r io.ReaderAt, size int64, verify bool) (list []File, err error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("it is no ZIP file, or is incomplete: %w", err)
@@ -51,7 +52,7 @@ func Open(r io.ReaderAt, size int64, verify bool) (list []File, err error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(described)) {
-		if err := check(entries, name, described[name], verify); err != nil {
+		if err := check(ctx, entries, name, described[name], verify); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +132,7 @@ func read(entries map[string]*zip.File, name string) ([]byte, error) {
 }
 
 // check returns an error if an entry is missing or, if verify is set, is not as described.
-func check(entries map[string]*zip.File, name string, d resource, verify bool) error {
+func check(ctx context.Context, entries map[string]*zip.File, name string, d resource, verify bool) error {
 	entry := entries[name]
 	if entry == nil {
 		return fmt.Errorf("%s describes %s, which is missing", description, name)
@@ -144,7 +145,20 @@ func check(entries map[string]*zip.File, name string, d resource, verify bool) e
 		return fmt.Errorf("%s cannot be read: %w", name, err)
 	}
 	defer f.Close()
-	return compare(name, d.Hash, f)
+	return compare(name, d.Hash, untilDone{ctx, f})
+}
+
+// untilDone reads until the context ends.
+type untilDone struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(p)
 }
 
 // compare returns an error if the digest of content is not want. Digests of other kinds than SHA-256 are not checked:

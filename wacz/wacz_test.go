@@ -3,6 +3,7 @@ package wacz
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func packed(t *testing.T, pairs ...string) []byte {
 }
 
 func open(file []byte, verify bool) ([]File, error) {
-	return Open(bytes.NewReader(file), int64(len(file)), verify)
+	return Open(context.Background(), bytes.NewReader(file), int64(len(file)), verify)
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -145,6 +146,16 @@ func TestRefused(t *testing.T) {
 		if list, err := open(test.file, true); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, %v", name, err, list)
 		}
+	}
+}
+
+// The check of a large file ends with the context.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := written(t, "records")
+	if _, err := Open(ctx, bytes.NewReader(file), int64(len(file)), true); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

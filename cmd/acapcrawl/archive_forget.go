@@ -32,8 +32,9 @@ func (c *Command) archiveForget() *cobra.Command {
 		Use:   "forget [URL|HOST…]",
 		Short: "Erase what you no longer want to keep",
 		Long: `Erase what is stored of the URLs and hosts given: copies, index entries, thumbnails and records. With --older,
-erase only what was fetched longer ago; without a URL or host, of all pages. The archive keeps the reason of each
-erasure, without content: archive erasures lists it, and archive verify --erased URL shows the receipt.
+erase only what was fetched longer ago; without a URL or host, of all pages. The files are rewritten, so that nothing
+of it is left there; if a crawl uses them, it does that later. The archive keeps the reason of each erasure, without
+content: archive erasures lists it, and archive verify --erased URL shows the receipt.
 
 A later crawl may fetch the pages again; exclude them with --exclude. Backups and exports made before contain them
 still.`,
@@ -131,18 +132,18 @@ func (c *Command) runForget(ctx context.Context, cfg *config.Config, r forgetReq
 	}
 	sum, err := d.Forget(ctx, o)
 	screen.Done()
+	if r.JSON {
+		err = errors.Join(err, c.printJSON(sum))
+	} else {
+		err = errors.Join(err, printForgotten(c.Stdout, sum))
+	}
 	switch {
-	case err != nil:
+	case err != nil || sum.Pages > 0:
 		return err
-	case r.JSON:
-		err = c.printJSON(sum)
-	default:
-		err = printForgotten(c.Stdout, sum)
+	case r.Older > 0:
+		return nothing("Nothing that is stored was fetched longer ago.")
 	}
-	if err == nil && sum.Pages == 0 {
-		return nothing("Nothing of that is stored.")
-	}
-	return err
+	return nothing("Nothing of that is stored.")
 }
 
 // forgottenInWords says on one line what was erased of a page.

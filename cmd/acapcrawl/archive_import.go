@@ -167,7 +167,7 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 		return m.readRecords(ctx, name, f, total)
 	}
 	m.screen.Set("%s: checking %s", name, size(total))
-	files, err := wacz.Open(f, total, !m.trust)
+	files, err := wacz.Open(ctx, f, total, !m.trust)
 	switch {
 	case errors.Is(err, wacz.ErrDigest):
 		return failure("--unverified, if you trust the file: the digests of its records are checked in any case",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,59 +15,51 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // runWatchAll executes publishers' requests in the data directory of cfg and in those of all jobs, and starts the jobs
 // that are due, until ctx ends.
 func (c *Command) runWatchAll(ctx context.Context, cmd *cobra.Command, cfg *config.Config, r watchRequest) error {
-	jobs, err := c.scheduledJobs(cmd, cfg)
-	if err != nil {
-		return err
-	}
-	if len(jobs) == 0 {
+	if len(cfg.Jobs) == 0 {
 		return c.runWatch(ctx, cfg, r)
 	}
+	var scheduled []scheduledJob
 	group, ctx := errgroup.WithContext(ctx)
-	if cfg.Actions.SeenWithin > 0 {
-		watched := map[string]bool{}
-		for _, j := range append([]scheduledJob{{settings: cfg}}, jobs...) {
-			if dir := j.settings.Data; !watched[dir] {
-				watched[dir] = true
-				own := watchRequest{JSON: r.JSON, Flags: append(r.Flags, "--data="+dir)}
-				group.Go(func() error {
-					if !awaitDirectory(ctx, dir) {
-						return nil
-					}
-					return c.runWatch(ctx, j.settings, own)
-				})
-			}
+	all, watched := []*config.Config{cfg}, map[string]bool{}
+	for _, j := range cfg.Jobs {
+		own, err := c.settingsOf(cmd, j.Name)
+		if err != nil {
+			return err
+		}
+		if all = append(all, own); j.Schedule != "" {
+			scheduled = append(scheduled, scheduledJob{Job: j, dir: own.Data})
 		}
 	}
-	group.Go(func() error { return (&jobStarter{command: c, cmd: cmd, request: r, jobs: jobs}).run(ctx) })
+	for _, each := range all {
+		if cfg.Actions.SeenWithin <= 0 || watched[each.Data] {
+			continue
+		}
+		watched[each.Data] = true
+		own := watchRequest{JSON: r.JSON, Flags: slices.Concat(r.Flags, []string{"--data=" + each.Data})}
+		group.Go(func() error {
+			if !awaitDirectory(ctx, each.Data) {
+				return nil
+			}
+			return c.runWatch(ctx, each, own)
+		})
+	}
+	group.Go(func() error { return (&jobStarter{command: c, request: r, jobs: scheduled}).run(ctx) })
 	return group.Wait()
 }
 
-// scheduledJob is a job that has a schedule, with its settings.
+// scheduledJob is a job that has a schedule.
 type scheduledJob struct {
 	config.Job
-	settings *config.Config
+	dir string // its data directory
 	// the time before which it is not started again, because it could not be started, for example since another process
 	// crawls in its data directory
 	notBefore time.Time
-}
-
-func (c *Command) scheduledJobs(cmd *cobra.Command, cfg *config.Config) (list []scheduledJob, err error) {
-	for _, j := range cfg.Jobs {
-		if j.Schedule == "" {
-			continue
-		}
-		own, err := c.settingsOf(cmd, j.Name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, scheduledJob{Job: j, settings: own})
-	}
-	return list, nil
 }
 
 // lookForData is how often a data directory that does not exist yet is looked for.
@@ -86,9 +79,9 @@ func awaitDirectory(ctx context.Context, dir string) bool {
 // jobStarter starts jobs that are due, one after the other.
 type jobStarter struct {
 	command *Command
-	cmd     *cobra.Command
 	request watchRequest
 	jobs    []scheduledJob
+	said    string // the last problem that was printed
 }
 
 // tryJob is how long to wait before a job is tried again that could not be started.
@@ -101,11 +94,7 @@ func (s *jobStarter) run(ctx context.Context) error {
 		now, next := time.Now(), time.Now().Add(tryJob)
 		for i := range s.jobs {
 			j := &s.jobs[i]
-			due, err := s.due(j)
-			if err != nil {
-				return err
-			}
-			if due.After(now) {
+			if due := s.due(j); due.After(now) {
 				next = earlier(next, due)
 				continue
 			}
@@ -127,16 +116,21 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// due returns when a job is due.
-func (s *jobStarter) due(j *scheduledJob) (time.Time, error) {
-	state, err := s.command.jobState(s.cmd, j.Job)
-	if err != nil || state.Due == nil {
-		return j.notBefore, err
+// due returns when a job is due. If its last run cannot be read, it prints the problem, once, and tries again later.
+func (s *jobStarter) due(j *scheduledJob) time.Time {
+	runs, err := site.JobRuns(j.dir)
+	if err != nil {
+		if s.said != err.Error() {
+			s.said = err.Error()
+			fmt.Fprintf(newProgress(s.command.Stderr), "Notice: the job %s is not started: %v\n", j.Name, err)
+		}
+		return time.Now().Add(tryJob)
 	}
-	if state.Due.Before(j.notBefore) {
-		return j.notBefore, nil
+	due, _ := runs[j.Name].Due(j.Job)
+	if due.Before(j.notBefore) {
+		return j.notBefore
 	}
-	return *state.Due, nil
+	return due
 }
 
 // start crawls a job, and prints how the crawl ended. The error is only one of printing.

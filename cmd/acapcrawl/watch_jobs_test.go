@@ -30,7 +30,7 @@ func TestWatchStartsJobs(t *testing.T) {
 	var problems bytes.Buffer
 	go func() {
 		c := Command{Stdin: strings.NewReader(""), Stdout: in, Stderr: &problems}
-		ended <- c.Main(ctx, []string{"watch", "--json", "--config", file})
+		ended <- c.Main(ctx, []string{"watch", "--json", "--config", file, "--concurrency", "2", "--per-host", "1"})
 		in.Close()
 	}()
 	// the job slow is first by name, and its page is held
