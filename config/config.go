@@ -75,6 +75,7 @@ type Config struct {
 	S3              S3
 	Cluster         Cluster
 	LogLevel        slog.Level // messages with a lower level are not logged
+	LogFormat       string     // LogText or LogJSON: the form of standard error
 
 	File    string  // name of the configuration file that was read; "": none
 	own     *Config // the configuration that Sender returns; nil: this Config itself

@@ -128,6 +128,7 @@ line and the field that decided.`,
 	root.PersistentFlags().String("config", "", "read the settings from `FILE`")
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
+	setting(root.PersistentFlags(), "log-format")
 	root.AddCommand(
 		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
 		c.watchVerb(), c.serveVerb(), c.clusterVerb(),
