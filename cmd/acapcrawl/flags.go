@@ -22,7 +22,7 @@ import (
 var settingFlags = map[string]struct{ key, usage string }{
 	"data":       {"data", "store crawls in the directory `DIR`"},
 	"log-level":  {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
-	"log-format": {"log_format", "write standard error as `FORM`: text, or json for a JSON object in each line"},
+	"log-format": {"log_format", "write standard error as `FORM`: text, or json (an object in each line)"},
 	"crawler": {"crawler", "obey records for the user agent `NAME` (repeatable; the first is sent as " +
 		"User-Agent)"},
 	"purpose": {"purposes", "declare the purpose `P` (repeatable; '' declares that there is none)"},
@@ -98,6 +98,7 @@ func setting(flags *pflag.FlagSet, name string) {
 		flags.String(name, "", s.usage)
 	}
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // cannot fail: the flag exists
+	flags.SetAnnotation(name, wordsOfFlag, settingWords(name))
 }
 
 // judgedCrawler adds the flag --crawler to a verb that can decide for another crawler than the
