@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // The services call verbs that exist, with arguments that these verbs accept.
@@ -86,6 +87,14 @@ func TestPackagedSettings(t *testing.T) {
 	}
 }
 
+// The changelog says what is in the version of the program.
+func TestChangelog(t *testing.T) {
+	newest := regexp.MustCompile(`(?m)^## \[(.*?)\]`).FindStringSubmatch(read(t, "CHANGELOG.md"))
+	if newest == nil || newest[1] != "Unreleased" && newest[1] != site.Version {
+		t.Errorf("the first version in CHANGELOG.md is %q, not %s", newest, site.Version)
+	}
+}
+
 // The container is built with the version of Go that go.mod demands or a later patch of it, and runs the program as a
 // user who is not root and who owns the volume.
 func TestDockerfile(t *testing.T) {
@@ -97,7 +106,7 @@ func TestDockerfile(t *testing.T) {
 		}
 		return m[1]
 	}
-	if minor, with := find(read(t, "go.mod"), `^go (1\.\d+)\.`), find(file, `^FROM golang:(\d+\.\d+)\.\d+-`); minor != with {
+	if minor, with := find(read(t, "go.mod"), `^go (1\.\d+)\.`), find(file, `^FROM golang:(\d+\.\d+)\.\d+ `); minor != with {
 		t.Errorf("go.mod demands Go %s, and the container is built with %s", minor, with)
 	}
 	user := find(file, `^USER ([1-9]\d*:[1-9]\d*)$`)
