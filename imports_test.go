@@ -41,6 +41,7 @@ var siblings = map[string][]string{
 	"cluster":    {"address", "crawler"},
 	"archive":    {"acap", "address", "kept", "page", "coding", "spool", "disk"},
 	"warc":       {},
+	"wacz":       {},
 	"objects":    {},
 	"memento":    {},
 	"cdx":        {"address", "memento", "warc"},
@@ -66,7 +67,7 @@ var siblings = map[string][]string{
 	"docs":   {},
 	"site": {"acap", "address", "actions", "archive", "cluster", "config", "crawler", "defect", "disk", "display", "explain", "fetch",
 		"gate", "holdings", "index", "memory", "objects", "page", "policy", "preference",
-		"present", "render", "terms", "view", "warc"},
+		"present", "render", "terms", "view", "warc", "wacz"},
 }
 
 // owners lists for some libraries the only packages that may import them, so that a library can be
@@ -94,12 +95,14 @@ var owners = map[string][]string{
 	"golang.org/x/image/":                  {"thumbnail"},
 	"golang.org/x/time/":                   {"web"},
 	"golang.org/x/crypto/":                 {"web"},
-	"golang.org/x/sync/":                   {"cluster", "memory"},
+	"golang.org/x/sync/":                   {"cluster", "cmd/acapcrawl", "memory"},
+	"github.com/robfig/cron/":              {"config"},
 	"github.com/KimMachineGun/":            {"memory"},
 	"github.com/yuin/goldmark":             {"page"},
 	"github.com/ledongthuc/pdf":            {"page"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance", "check"},
 	"github.com/santhosh-tekuri/":          {"check", "view"},
+	"go.yaml.in/yaml/":                     {"internal/pipelines"},
 }
 
 // listed holds the fields of the output of go list that the test uses.
@@ -120,9 +123,14 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s imports %s: internal is for tests", name, path)
 			}
 		}
-		for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
+		for _, path := range p.TestImports {
 			if s := mayImport(name, path); s != "" {
 				t.Errorf("a test of %s imports %s: %s", name, path, s)
+			}
+		}
+		for _, path := range p.XTestImports { // such as examples, which are programs that use this package with others
+			if s := mayImport(name, path); s != "" && !strings.HasPrefix(path, module+"/") {
+				t.Errorf("a test outside of %s imports %s: %s", name, path, s)
 			}
 		}
 		if len(p.CgoFiles) > 0 {

@@ -105,6 +105,12 @@ func Host(normal string) (string, error) {
 	return "", fmt.Errorf("%q is not an address in normal form", normal)
 }
 
+// Public reports whether the names below host belong to different owners, as those below co.uk do.
+func Public(host string) bool {
+	suffix, _ := publicsuffix.PublicSuffix(host)
+	return suffix == host
+}
+
 // Domain returns the registrable domain of a host by the public suffix list. An IP address, and a
 // name without a registrable domain, is returned as it is.
 func Domain(host string) string {

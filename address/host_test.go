@@ -52,3 +52,12 @@ func TestDomain(t *testing.T) {
 		}
 	}
 }
+
+func TestPublic(t *testing.T) {
+	for host, want := range map[string]bool{"co.uk": true, "com": true, "example": true, "paper.example": false,
+		"paper.co.uk": false, "github.io": true} {
+		if Public(host) != want {
+			t.Errorf("%s: %t", host, !want)
+		}
+	}
+}

@@ -18,6 +18,7 @@ const (
 	ReasonReplaced    = "replaced"
 	ReasonDamaged     = "damaged"      // a repair removed data that could not be read
 	ReasonNothingLeft = "nothing-left" // nothing of the page was stored except its record
+	ReasonForgotten   = "forgotten"    // the operator wants it so
 )
 
 // Erasure counts what was erased for one reason and by one line. Copies is 0 if pages lost only
@@ -44,6 +45,7 @@ func (e Erasure) String() string {
 		"unfulfillable": "what it requires is not available", "location": "the page is not where its permission says",
 		ReasonTakenDown: "taken down at the publisher's request",
 		ReasonReplaced:  "replaced by a newer copy, since the time limit is until-recrawled",
+		ReasonForgotten: "the operator has forgotten it",
 		ReasonDamaged:   "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
 	}[e.Reason], e.Reason)
 	switch {

@@ -104,7 +104,7 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 // electionTime is longer than the servers take to elect a leader after they have lost one.
 const electionTime = 5 * answerTime
 
-// join joins the cluster. It makes no further attempt when the time limit has passed.
+// join joins the cluster. It makes no further attempt when the servers have not answered for the time limit.
 func join(ctx context.Context, o Options, waiting func(), limit time.Duration) (*Node, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if err := errors.Join(ValidName(o.Node), o.Check()); err != nil {
@@ -114,12 +114,24 @@ func join(ctx context.Context, o Options, waiting func(), limit time.Duration) (
 	if err != nil {
 		return nil, err
 	}
-	for end := o.clock().Elapsed() + limit; ; {
-		n, err := joinOnce(ctx, nc, o, waiting)
+	answered, told := false, false
+	noteWait := func() { // the servers answer: they say that the lease of an earlier process has not expired
+		if answered = true; waiting != nil && !told {
+			told = true
+			waiting()
+		}
+	}
+	for since := o.clock().Elapsed(); ; {
+		answered = false
+		n, err := joinOnce(ctx, nc, o, noteWait)
+		now := o.clock().Elapsed()
+		if answered {
+			since = now
+		}
 		switch {
 		case err == nil:
 			return n, nil
-		case !errors.Is(err, ErrNoQuorum), o.clock().Elapsed() > end, wait(ctx, retryPause) != nil:
+		case !errors.Is(err, ErrNoQuorum), now-since > limit, wait(ctx, retryPause) != nil:
 			nc.Close()
 			return nil, err
 		}

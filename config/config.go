@@ -1,19 +1,8 @@
 package config
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/spf13/viper"
 )
 
 // Config holds the settings in force for one run. It must not be changed after Load.
@@ -53,15 +42,18 @@ type Config struct {
 	// name of the file with the Ed25519 key that signs requests; "": requests are not signed
 	SignatureKey   string
 	SignatureAgent string
-	Metrics        string        // address:port at which a crawl serves metrics; "": no metrics
-	Delay          time.Duration // minimum time between the starts of two requests to a host
-	Concurrency    int           // maximum number of concurrent requests
-	PerHost        int           // maximum number of concurrent requests to one host; see Load for the default
-	Sitemaps       bool          // follow the sitemaps that robots.txt names
-	AllowPrivate   bool          // follow links and redirects to loopback, private and link-local addresses
-	Timeout        time.Duration // time limit for one request including its body
-	MaxBody        int64         // maximum size of a body in bytes after decoding; the rest is cut off
-	Memory         int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
+	// names of files with what identifies the operator to hosts; "": none
+	Credentials, Cookies string
+	KeepCredentials      bool          // keep what identifies the operator in the captures of requests
+	Metrics              string        // address:port at which a crawl serves metrics; "": no metrics
+	Delay                time.Duration // minimum time between the starts of two requests to a host
+	Concurrency          int           // maximum number of concurrent requests
+	PerHost              int           // maximum number of concurrent requests to one host; see Load for the default
+	Sitemaps             bool          // follow the sitemaps that robots.txt names
+	AllowPrivate         bool          // follow links and redirects to loopback, private and link-local addresses
+	Timeout              time.Duration // time limit for one request including its body
+	MaxBody              int64         // maximum size of a body in bytes after decoding; the rest is cut off
+	Memory               int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
 
 	SnippetLength   int    // P1 2.5.5.4 (J01): a length counts code points
 	CountryDatabase string // name of the MaxMind database with the country of each network address; "": none
@@ -76,6 +68,9 @@ type Config struct {
 	Cluster         Cluster
 	LogLevel        slog.Level // messages with a lower level are not logged
 	LogFormat       string     // LogText or LogJSON: the form of standard error
+
+	Jobs []Job  // the jobs of the configuration file, by name
+	Job  string // name of the job whose settings these are; "": none
 
 	File    string  // name of the configuration file that was read; "": none
 	own     *Config // the configuration that Sender returns; nil: this Config itself
@@ -180,6 +175,8 @@ type Input struct {
 	// key of a setting → value of the flag that sets it: a string, a []string or a bool. Only flags
 	// that the user gave
 	Flags map[string]any
+	// name of a job whose settings replace the others of the file; "": none. The environment and flags replace them
+	Job string
 
 	// key of a setting → value that all nodes of the cluster have. It replaces the default; if SharedFirst is set, also
 	// every other source
@@ -205,216 +202,4 @@ func (e *Error) Error() string {
 		return e.Where + ": " + e.What
 	}
 	return e.Where + ": " + e.Key + ": " + e.What
-}
-
-// Load reads all settings from the sources in the argument. Its error joins one *Error for each
-// wrong setting.
-//
-// The default of PerHost is 1. If Delay is 0, which is meant for the operator's own hosts, the
-// default of PerHost is Concurrency.
-func Load(in Input) (*Config, error) {
-	v := viper.New()
-	c := &Config{File: in.File, origins: map[string]Origin{}}
-	env := variables(in.Env)
-	if err := c.readFile(v, in); err != nil {
-		return nil, err
-	}
-
-	var wrong []error
-	names := v.AllKeys()
-	slices.Sort(names)
-	for _, name := range names {
-		if !slices.Contains(Keys(), name) {
-			wrong = append(wrong, unknownKey(c.File, name))
-		} else if !v.InConfig(name) {
-			wrong = append(wrong, &Error{Where: c.File, Key: name, What: "the key has no value"})
-		}
-	}
-
-	overlay := map[string]any{}
-	for _, k := range keys {
-		v.SetDefault(k.name, k.fallback(in.Env))
-		origin := Origin{Kind: Default}
-		if v.InConfig(k.name) {
-			origin = Origin{Kind: File, Name: c.File}
-		}
-		if text, set := env[k.variable()]; set && text != "" {
-			overlay[k.name] = variable(text)
-			origin = Origin{Kind: Environment, Name: k.variable()}
-		}
-		if value, set := in.Flags[k.name]; set {
-			v.Set(k.name, value)
-			origin = Origin{Kind: Flag, Name: k.flag()}
-		}
-		if value, set := in.Shared[k.name]; set && (in.SharedFirst || origin.Kind == Default) {
-			delete(overlay, k.name)
-			v.Set(k.name, value)
-			origin = Origin{Kind: Shared}
-		}
-		c.origins[k.name] = origin
-	}
-	for name, value := range overlay {
-		nested := map[string]any{}
-		nest(nested, name, value)
-		if err := v.MergeConfigMap(nested); err != nil {
-			return nil, err
-		}
-	}
-
-	for _, k := range keys {
-		if slices.ContainsFunc(names, k.misshapen) {
-			continue
-		}
-		if err := k.set(c, v.Get(k.name)); err != nil {
-			wrong = append(wrong, c.wrong(k, err))
-		}
-	}
-	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
-	}
-	c.completeSettings(env)
-	if _, named := in.Flags["crawler"]; in.Judges && named {
-		sender := in
-		sender.Judges, sender.Flags = false, maps.Clone(in.Flags)
-		delete(sender.Flags, "crawler")
-		delete(sender.Flags, "purposes")
-		var err error
-		if c.own, err = Load(sender); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-// completeSettings replaces ~ in Data by the variable HOME of env, and sets the values that depend
-// on other settings.
-func (c *Config) completeSettings(env map[string]string) {
-	if rest, ok := strings.CutPrefix(c.Data, "~/"); ok && env["HOME"] != "" {
-		c.Data = filepath.Join(env["HOME"], rest)
-	}
-	c.RecrawlMax = max(c.RecrawlMax, c.RecrawlMin)
-	if c.PerHost == 0 {
-		c.PerHost = 1
-		if c.Delay == 0 {
-			c.PerHost = c.Concurrency
-		}
-	}
-}
-
-// readFile reads into v the file that the user named. If the user named none, it reads the default
-// file; if the default file does not exist, it sets c.File to "".
-func (c *Config) readFile(v *viper.Viper, in Input) error {
-	if c.File == "" {
-		if c.File = DefaultFile(in.Env); c.File == "" {
-			return nil
-		}
-	}
-	text, err := os.ReadFile(c.File)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && in.File == "":
-		c.File = ""
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return &Error{Where: c.File, What: "there is no such configuration file",
-			Hint: "acapcrawl config init --config " + c.File}
-	case err != nil:
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		return &Error{Where: c.File, What: fmt.Sprintf("the configuration file cannot be read: %v", err)}
-	}
-	v.SetConfigType(format(c.File))
-	if err := v.ReadConfig(bytes.NewReader(text)); err != nil {
-		return &Error{Where: c.File, What: "the configuration file is not well-formed: " + syntax(err)}
-	}
-	return nil
-}
-
-// format returns the format of a file: "json" or "toml" if its name has this extension, otherwise
-// "yaml".
-func format(file string) string {
-	switch ext := strings.ToLower(filepath.Ext(file)); ext {
-	case ".json", ".toml":
-		return ext[1:]
-	}
-	return "yaml"
-}
-
-// syntax returns the message of the parser on one line, without the text that viper adds.
-func syntax(err error) string {
-	var parse viper.ConfigParseError
-	if errors.As(err, &parse) {
-		err = parse.Unwrap()
-	}
-	return strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
-}
-
-func unknownKey(file, name string) error {
-	e := &Error{Where: file, Key: name, What: "there is no such key"}
-	if near := Nearest(name, Keys()); near != "" {
-		e.Hint = "write " + near
-	}
-	return e
-}
-
-// wrong returns an *Error for err, which describes a mistake in the value of the setting k. It adds
-// the place where the setting was made.
-func (c *Config) wrong(k key, err error) *Error {
-	e := &Error{What: err.Error(), Hint: k.hint}
-	switch o := c.origins[k.name]; o.Kind {
-	case File:
-		e.Where, e.Key = o.Name, k.name
-	case Default:
-		e.Where, e.Key = "default", k.name
-	default:
-		e.Where = o.String()
-	}
-	return e
-}
-
-// nest stores value in nested maps: for the name "a.b.c" it sets m["a"]["b"]["c"].
-func nest(m map[string]any, name string, value any) {
-	section, rest, deeper := strings.Cut(name, ".")
-	if !deeper {
-		m[name] = value
-		return
-	}
-	inner := map[string]any{}
-	nest(inner, rest, value)
-	m[section] = inner
-}
-
-// Nearest returns the element of words that is most similar to the misspelled name, or "" if no
-// element is similar.
-func Nearest(name string, words []string) string {
-	best, least := "", len(name)/3+1
-	for _, w := range words {
-		if d := distance(name, w); d < least || d == least && best == "" {
-			best, least = w, d
-		}
-	}
-	return best
-}
-
-// distance returns how many bytes must be inserted, deleted or replaced to turn the first string
-// into the second (Levenshtein distance).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -234,6 +234,20 @@ others that use its name (Web Bot Auth, RFC 9421).`),
 		func(c *Config) *string { return &c.SignatureAgent }, contact, plain, `
 The URL at which the public key is published. It is sent with each signature as Signature-Agent.`),
 
+	setting("credentials", "", "name a file as in /etc/acapcrawl/credentials.yaml",
+		func(c *Config) *string { return &c.Credentials }, text, plain, `
+A file with what identifies the operator to sites: for each origin, such as https://example.com, user and password for
+HTTP authentication, or headers with further fields. Nobody else may read the file. Its content is sent to these
+origins only, and is replaced by "redacted" in captures.`),
+
+	setting("cookies", "", "name a file as in /etc/acapcrawl/cookies.txt",
+		func(c *Config) *string { return &c.Cookies }, text, plain, `
+A file of cookies in the format of Netscape, as browsers and curl export it. Cookies that sites set are not kept.`),
+
+	setting("keep_credentials", false, "write true or false",
+		func(c *Config) *bool { return &c.KeepCredentials }, boolean, plain, `
+Whether captures contain credentials and cookies as they were sent.`),
+
 	setting("metrics", "", "write an address with a port as in 127.0.0.1:9090",
 		func(c *Config) *string { return &c.Metrics }, optional(address), plain, `
 The address on which a crawl answers /metrics for Prometheus. If it is empty, metrics are disabled.`),

@@ -29,8 +29,26 @@ func Template() []byte {
 		}
 		fmt.Fprintf(&b, "#%s%s: %s\n", indent, name, k.example())
 	}
+	b.WriteString(jobsTemplate)
 	return []byte(b.String())
 }
+
+// jobsTemplate explains jobs, with an example that is commented out.
+const jobsTemplate = `
+# Jobs are crawls with a name. "acapcrawl crawl news" starts the job news, and "acapcrawl watch" starts each job that is
+# due by its schedule: @hourly, @daily, @weekly, @monthly, @every 12h, or minute, hour, day, month and weekday as in
+# 30 4 * * 1. A job can have every setting of a crawl, which replaces the one above. A job with settings about the crawler
+# or its purposes needs a data directory of its own.
+#
+# jobs:
+#   news:
+#     seeds: [https://example.com/]
+#     schedule: "@daily"
+#     scope: domain
+#     max_time: 2h
+#     keep: 365d # after each crawl, erase what was fetched longer ago
+#     quota: 10GB # of bodies that are kept
+`
 
 // example returns the default value in YAML.
 func (k key) example() string {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -154,4 +155,24 @@ func writtenFreeSize(n int64) any {
 		return n
 	}
 	return writtenSize(n)
+}
+
+// Age reads a duration above 0, which may also be in days: 365d.
+func Age(v any) (time.Duration, error) {
+	s, err := text(v)
+	if err != nil {
+		return 0, err
+	}
+	if days, is := strings.CutSuffix(s, "d"); is {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil || n == 0 {
+			return 0, fmt.Errorf("%q is not a number of days", s)
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not a duration", s)
+	}
+	return d, nil
 }

@@ -28,11 +28,15 @@ func (f *Frontier) Host(name string) (s HostState, known bool, err error) {
 			return nil
 		}
 		h, err := decodeHost(v)
-		s = HostState{Due: instant(h.ready), Delay: h.delay, Pace: h.pace, Failures: h.failures, Known: h.known,
-			Queued: h.queued, Beyond: h.beyond}
+		s = h.state()
 		return err
 	})
 	return s, known, err
+}
+
+func (h *hostRecord) state() HostState {
+	return HostState{Due: instant(h.ready), Delay: h.delay, Pace: h.pace, Failures: h.failures, Known: h.known,
+		Queued: h.queued, Beyond: h.beyond}
 }
 
 // errFull ends a walk that has found enough records.
@@ -129,4 +133,32 @@ func decodeHost(b []byte) (hostRecord, error) {
 		return hostRecord{}, errRecord
 	}
 	return h, nil
+}
+
+// HostQueue is how many addresses of a host are queued that were found from one seed, with the state of the host.
+type HostQueue struct {
+	Host  string // as in Lease.Host
+	From  uint64 // number of the seed; NoSeed or RequiredByPages for addresses that were found from no seed
+	Count int
+	HostState
+}
+
+// EachQueue calls fn for each seed and host that has queued addresses, in the order of the numbers of seeds, then of
+// hosts. It leaves a transaction open during the calls, so fn must be fast and must not use the frontier.
+func (f *Frontier) EachQueue(fn func(HostQueue) error) error {
+	return f.view(func(tx *bbolt.Tx) error {
+		hosts := tx.Bucket(bHosts)
+		return tx.Bucket(bFound).ForEach(func(k, v []byte) error {
+			from, host := splitFound(k)
+			q := HostQueue{Host: host, From: from, Count: int(binary.BigEndian.Uint64(v))}
+			if v := hosts.Get([]byte(host)); v != nil {
+				h, err := decodeHost(v)
+				if err != nil {
+					return err
+				}
+				q.HostState = h.state()
+			}
+			return fn(q)
+		})
+	})
 }

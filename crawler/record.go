@@ -69,6 +69,10 @@ type Record struct {
 // Listed reports whether a sitemap lists the address.
 func (r *Record) Listed() bool { return r.listed }
 
+// From returns the number of the seed from which the address was found; NoSeed or RequiredByPages if it was found
+// from none.
+func (r *Record) From() uint64 { return r.from }
+
 // class is the first criterion of the order in a host's queue.
 type class byte
 

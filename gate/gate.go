@@ -48,9 +48,14 @@ type Options struct {
 	// must be safe for concurrent use. Since proxies resolve host names themselves, the address rule then
 	// covers only localhost and hosts that are written as addresses, and ByAddress has no effect. A request
 	// through a proxy fails if Tenure is set.
-	Proxy    func(*http.Request) (*url.URL, error)
-	Sign     *Signer // signs every request; nil: requests are not signed
-	MaxPages int     // limit for page requests; 0: no limit
+	Proxy func(*http.Request) (*url.URL, error)
+	// Secrets returns header fields that identify the operator to the host of a URL, such as Authorization
+	// and Cookie. They are sent with every request to that host, of all kinds, and their values are replaced
+	// by "redacted" in Hop.Sent, unless KeepSecrets is set. It must be safe for concurrent use. nil: none.
+	Secrets     func(*url.URL) http.Header
+	KeepSecrets bool
+	Sign        *Signer // signs every request; nil: requests are not signed
+	MaxPages    int     // limit for page requests; 0: no limit
 	// Reserve takes page requests from a budget that several machines share, when this machine has
 	// used up what it has reserved before. It returns 0 if the budget of MaxPages is spent, and an
 	// error if the budget cannot be asked. nil: the budget is for this machine alone.

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -328,8 +329,10 @@ func TestRequestIsOurs(t *testing.T) {
 	if host != s.url(t).Host {
 		t.Errorf("sent to host %q", host)
 	}
-	if g.transport.Proxy != nil {
-		t.Error("a proxy may be used")
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	u, err := g.transport.Proxy(httptest.NewRequest(http.MethodGet, "http://paper.example/", nil))
+	if u != nil || err != nil {
+		t.Errorf("the proxy %v may be used, %v", u, err)
 	}
 }
 

@@ -20,7 +20,8 @@ func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, 
 			return n, err
 		}
 		var erased int
-		erased, err = h.erase(ctx, address, why, line)
+		erased, err = h.erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why, Line: line,
+			Asked: true})
 		n += erased
 	}
 	return n, err
@@ -97,7 +98,10 @@ func joinSpelling(parts []string, written func(sign string) string) string {
 	return b.String()
 }
 
-func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int, err error) {
+// erase removes everything stored for the address of t, and stores t as the tombstone. It returns the number of copies
+// that it has erased.
+func (h *Holdings) erase(ctx context.Context, t archive.Tombstone) (n int, err error) {
+	address := t.URL
 	// this comes first: if erase is interrupted afterwards, the record of the page still exists and
 	// causes the rest to be erased later
 	derived, err := h.withdraw(ctx, address)
@@ -114,8 +118,8 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 	var failure error
 	forgotten, err := h.applyChange(ctx, address, change{url: address, wait: true},
 		func(archive.Resource) (bool, error) {
-			n, failure = h.archive.Erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
-				Line: line, Asked: true, Derived: derived})
+			t.Derived = derived
+			n, failure = h.archive.Erase(ctx, t)
 			after, _, err := h.archive.Resource(address)
 			return !after.Indexed, err // even if Erase returned an error, it may have deleted the records of the page
 		})

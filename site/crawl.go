@@ -20,6 +20,9 @@ type CrawlOptions struct {
 	// start addresses, crawled with the pages that they link to; none: crawl everything in the
 	// queue
 	Seeds   []string
+	Job     string        // name of the job whose crawl this is; its run is recorded; "": none
+	Keep    time.Duration // after the crawl, erase what was fetched longer ago, of pages found from Seeds; 0: nothing
+	Quota   int64         // the most bytes of bodies that may be kept of pages found from Seeds; 0: no limit
 	Refetch bool          // also visit pages that were visited before
 	Backoff time.Duration // length of the first pause after a host that does not answer; 0: the default
 
@@ -41,8 +44,9 @@ type CrawlOptions struct {
 // publishers request to be crawled again.
 type crawlOrder struct {
 	CrawlOptions
-	promoted bool // visit only pages that publishers request to be crawled again
-	requests bool // continue if a publisher's request cannot be executed
+	promoted bool  // visit only pages that publishers request to be crawled again
+	requests bool  // continue if a publisher's request cannot be executed
+	left     int64 // bytes of bodies that may still be received; 0: no limit
 }
 
 // CrawlSummary is the result of a crawl.
@@ -72,11 +76,17 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	if err := recordCrawler(s.cfg.Data, s.who); err != nil {
 		return sum, err
 	}
+	if o.Job != "" {
+		defer s.recordJob(ctx, o.Job, time.Now().UTC(), &sum, &err)
+	}
 	if err := s.joinCluster(ctx); err != nil {
 		return sum, err
 	}
 	defer s.leaveCluster()
 	order := crawlOrder{CrawlOptions: o}
+	if order.left, err = s.quotaLeft(ctx, o); err != nil {
+		return sum, err
+	}
 	c, end, err := s.begin(ctx, order)
 	switch {
 	// the crawl was interrupted while it completed the work that a crash left unfinished
@@ -104,15 +114,23 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	}
 	s.progress.end()
 	endReading()
+	return sum, s.endCrawl(ctx, c, o, end, err)
+}
+
+// endCrawl does what follows the visits of a crawl, which ended with err.
+func (s *Site) endCrawl(ctx context.Context, c *session, o CrawlOptions, end func(), err error) error {
 	err = errors.Join(err, s.frontier.Flush(), c.executor.Settle(context.WithoutCancel(ctx)))
 	if err == nil {
 		c.awaitJudged(ctx, o.Judging)
 	}
 	_ = c.holdings.Flush() // Close returns this error too
+	if err == nil && ctx.Err() == nil {
+		err = s.retain(ctx, c.holdings, o)
+	}
 	if end(); err == nil && ctx.Err() == nil {
 		err = s.compactBeforeEnd(ctx, c.executor, time.Time{})
 	}
-	return sum, err
+	return err
 }
 
 // awaitJudged waits until all stored pages have been checked against the policies that were read.

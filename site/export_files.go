@@ -19,20 +19,21 @@ import (
 
 // writeFiles writes the WARC file, its index and its manifest.
 func (x *export) writeFiles(ctx context.Context, name string, force bool) error {
-	x.o.Name = filepath.Base(name)
+	x.o.Name = recordsName(name)
 	return exportFiles(name, force, x.manifest, func(w io.Writer, line func(string) error) error {
 		x.o.Line = line
 		return x.write(ctx, w)
 	})
 }
 
-// exportFiles writes a WARC file, its index and its manifest to temporary files, and gives all of them their names when
-// they are complete and on disk. write writes the records, and passes the lines of the index to line. m may be nil.
+// exportFiles writes a WARC file, its index and its manifest, or a WACZ file and its manifest, to temporary files,
+// and gives all of them their names when they are complete and on disk. write writes the records, and passes the
+// lines of the index to line. m may be nil.
 func exportFiles(name string, force bool, m *manifest, write func(w io.Writer, line func(string) error) error) (
 	err error) {
-	lines := &sorter{dir: filepath.Dir(name)}
+	lines, pages := &sorter{dir: filepath.Dir(name)}, &sorter{dir: filepath.Dir(name)}
 	var out outputs
-	defer func() { err = errors.Join(err, lines.close(), out.discard()) }()
+	defer func() { err = errors.Join(err, lines.close(), pages.close(), out.discard()) }()
 	if m != nil {
 		d, err := disk.NewDraft(ManifestName(name))
 		if err != nil {
@@ -41,16 +42,23 @@ func exportFiles(name string, force bool, m *manifest, write func(w io.Writer, l
 		out = append(out, output{ManifestName(name), d})
 		m.open(d)
 	}
-	records, err := draftOf(name, func(w io.Writer) error { return write(w, lines.add) })
+	records, err := draftOf(name, func(w io.Writer) error {
+		if isWACZ(name) {
+			return writeWACZ(w, lines, pages, write)
+		}
+		return write(w, lines.add)
+	})
 	if err != nil {
 		return err
 	}
 	out = append(out, output{name, records})
-	index, err := draftOf(IndexName(name), lines.write)
-	if err != nil {
-		return err
+	if index := IndexName(name); index != "" {
+		d, err := draftOf(index, lines.write)
+		if err != nil {
+			return err
+		}
+		out = slices.Insert(out, len(out)-1, output{index, d}) // the records appear last
 	}
-	out = slices.Insert(out, len(out)-1, output{IndexName(name), index}) // the records appear last
 	if m != nil {
 		if err := m.close(); err != nil {
 			return err
@@ -90,10 +98,11 @@ func (o outputs) discard() error {
 	return errors.Join(errs...)
 }
 
-// IndexName returns the name of the index of a WARC file; "-" if the WARC file is standard output.
+// IndexName returns the name of the index that is written next to a file; "" if there is none, because the file is
+// standard output or a WACZ file, which contains its index.
 func IndexName(name string) string {
-	if name == "-" {
-		return name
+	if name == "-" || isWACZ(name) {
+		return ""
 	}
 	return stem(name) + ".cdxj"
 }
@@ -101,8 +110,13 @@ func IndexName(name string) string {
 // ManifestName returns the name of the manifest of a WARC file.
 func ManifestName(name string) string { return stem(name) + ".manifest.jsonl" }
 
-// stem returns the name of a WARC file without its extensions.
-func stem(name string) string { return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".warc") }
+// stem returns the name of a WARC or WACZ file without its extensions.
+func stem(name string) string {
+	if isWACZ(name) {
+		return name[:len(name)-len(".wacz")]
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".warc")
+}
 
 // manifest writes a line of JSON for each exported capture, with what publishers say about the usages
 // for which the pages are collected.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func JoinExports(ctx context.Context, stdout io.Writer, name string, force bool,
 		err := j.write(stdout, func(string) error { return nil })
 		return j.counts, err
 	}
-	j.name = filepath.Base(name)
+	j.name = recordsName(name)
 	for _, x := range nodes {
 		if x.manifest {
 			j.manifest = &manifest{}

@@ -49,9 +49,13 @@ func newGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.Gate, 
 	if err != nil {
 		return nil, err
 	}
+	secrets, err := newSecrets(cfg)
+	if err != nil {
+		return nil, err
+	}
 	return gate.New(gate.Options{UserAgent: UserAgent(cfg, who), Delay: cfg.Delay, PerHost: cfg.PerHost,
 		Timeout: cfg.Timeout, MaxBody: cfg.MaxBody, AllowPrivate: cfg.AllowPrivate, ByAddress: cfg.PerAddress,
-		Sign: sign, MaxPages: max(cfg.MaxPages, 0), Tenure: shared.tenure, Held: shared.held,
+		Sign: sign, Secrets: secrets, KeepSecrets: cfg.KeepCredentials, MaxPages: max(cfg.MaxPages, 0), Tenure: shared.tenure, Held: shared.held,
 		Errand: shared.errand, Reserve: shared.reserve}), nil
 }
 

@@ -52,6 +52,12 @@ func (e *Entry) Index(p Place, file string) (Line, bool) {
 	return Line{Key: URLKey(e.Target), Timestamp: digits[:14], fields: f}, true
 }
 
+// Page reports whether the record is the answer 200 with an HTML page, and returns its address.
+func (l Line) Page() (address string, is bool) {
+	html := l.fields.MIME == "text/html" || l.fields.MIME == "application/xhtml+xml"
+	return l.fields.URL, html && l.fields.Status == "200"
+}
+
 // URLKey returns the key of an address in an index: its SURT on one line, with %20 for white space,
 // because white space ends the key.
 func URLKey(address string) string {

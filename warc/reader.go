@@ -156,7 +156,7 @@ func (r *Reader) skipNewlines() (n int) {
 var otherFormats = []struct{ begins, sentence string }{
 	{"filedesc:", "it is an ARC file, the format before WARC; convert it first, for example with: " +
 		"warcio recompress FILE.arc.gz FILE.warc.gz"},
-	{"PK\x03\x04", "it is a ZIP file, such as WACZ; unpack it first, and import the WARC files in its folder archive"},
+	{"PK\x03\x04", "it is a ZIP file; import a WACZ file by its name, and not from standard input"},
 	{"\x28\xb5\x2f\xfd", "it is compressed with Zstandard; " +
 		"decompress it first, for example with: zstd -d FILE.warc.zst"},
 	{"\x5d\x2a\x4d\x18", "it is compressed with Zstandard and a dictionary; " +

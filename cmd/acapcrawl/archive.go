@@ -27,7 +27,7 @@ func (c *Command) archiveVerb() *cobra.Command {
 		c.archiveVerify(),
 		c.archivePart("erasures", "List what was erased, why, and by which line", c.runArchiveErasures, false),
 		c.archivePart("compact", "Rewrite archive and index without erased data", c.runArchiveCompact, false),
-		c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore(), c.archiveRecover(),
+		c.archiveForget(), c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore(), c.archiveRecover(),
 		c.archiveShardVerb())
 }
 

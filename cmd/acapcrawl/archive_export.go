@@ -30,10 +30,11 @@ type exportRequest struct {
 func (c *Command) archiveExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export -o FILE",
-		Short: "Write the captures that may be kept today to a WARC file",
+		Short: "Write the captures that may be kept today to a WARC or WACZ file",
 		Long: `Write to FILE, as WARC 1.1, the captures that the policy read last permits to be preserved. FILE is
 compressed unless its name ends with .warc. Write an index with the same name and the extension .cdxj next to
-it. If FILE is -, write the records to standard output, without an index.
+it. If FILE is -, write the records to standard output, without an index. If the name of FILE ends with .wacz,
+write WACZ 1.1.1 instead: one file with the WARC file, its index, a list of pages, and their digests.
 
 A body that several captures share is written once; the other captures are revisit records. Redirects are
 written with their bodies. A metadata record for each capture contains the policy that decided, the lines, and
@@ -44,6 +45,7 @@ With --cluster, FILE contains the captures of all nodes that run, one node after
 A page that one node refuses to export is exported from no node. If a node does not send all its captures, none of
 them are in FILE; the command and the first record of FILE name such nodes.`,
 		Example: `  acapcrawl archive export -o news.warc.gz --url https://example.com/news/
+  acapcrawl archive export -o news.wacz
   acapcrawl archive export -o - | warcio index /dev/stdin`,
 		Args: noArgs,
 	}
@@ -122,6 +124,9 @@ func exportedUnder(prefixes []string) (under []string, err error) {
 func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportRequest) (err error) {
 	name := c.path(r.File)
 	for _, each := range []string{name, site.IndexName(name)} {
+		if each == "" {
+			continue
+		}
 		if err := site.CheckOutput(cfg.Data, each, r.Force); err != nil {
 			return faultOf(err)
 		}

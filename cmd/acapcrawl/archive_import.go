@@ -8,16 +8,19 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/spf13/cobra"
+	"github.com/acapcrawl/acapcrawl/wacz"
 )
 
 // importRequest holds the arguments of archive import that are not settings.
 type importRequest struct {
 	Files  []string // names of the files to import, as typed
+	Trust  bool     // import WACZ files although their digests are wrong
 	Assume string   // name of the robots.txt to assume, as typed; assumeNone; or "" for no assumption
 	JSON   bool
 }
@@ -28,11 +31,12 @@ const assumeNone = "none"
 func (c *Command) archiveImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "Import the pages of WARC files that may be kept today",
-		Long: `Import the pages of WARC files (1.0 and 1.1, compressed or not; - is standard input) as past
+		Short: "Import the pages of WARC and WACZ files that may be kept today",
+		Long: `Import the pages of WARC files (1.0 and 1.1, compressed or not; - is standard input) and of WACZ files as past
 captures, if the policy last read of their sites permits to crawl and to preserve them. The command makes no
 request. A page of a site whose policy was never read is refused, unless --assume-policy names a robots.txt
-for such sites, or none. The assumption is used until the real robots.txt is read.
+for such sites, or none. The assumption is used until the real robots.txt is read. A WACZ file is imported only if
+it is as it describes itself.
 
 Redirects are imported too, with or without their target. Every record that is not imported is printed to
 standard error, with the reason. Files may be imported again: existing captures stay unchanged.`,
@@ -49,6 +53,7 @@ standard error, with the reason. Files may be imported again: existing captures 
 	setting(flags, "for")
 	setting(flags, "max-body")
 	setting(flags, "memory")
+	trust := flags.Bool("unverified", false, "import WACZ files although they are not as they describe themselves")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || strings.Join(args, "") == "" {
@@ -58,7 +63,7 @@ standard error, with the reason. Files may be imported again: existing captures 
 		if err != nil {
 			return err
 		}
-		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Assume: *assume, JSON: out.JSON()})
+		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Trust: *trust, Assume: *assume, JSON: out.JSON()})
 	}
 	localOnly(cmd, "nodes read no files of other machines",
 		"acapcrawl archive import FILE --data DIR on the machine of a node")
@@ -94,7 +99,7 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 	if err != nil {
 		return err
 	}
-	m := &intake{importer: importer, screen: newProgress(c.Stderr)}
+	m := &intake{importer: importer, trust: r.Trust, screen: newProgress(c.Stderr)}
 	defer m.screen.Done()
 	for _, name := range r.Files {
 		if err = m.read(ctx, c, name); err != nil {
@@ -136,6 +141,7 @@ func (c *Command) importable(name string) error {
 // intake is the state of an import that is running.
 type intake struct {
 	importer *site.Importer
+	trust    bool // import WACZ files although their digests are wrong
 	screen   *progress
 	sum      site.ImportSummary
 	refused  holdings.Imported // the first page that policy did not permit to import
@@ -143,18 +149,47 @@ type intake struct {
 
 // read imports the file with the given name.
 func (m *intake) read(ctx context.Context, c *Command, name string) error {
-	in, total := c.Stdin, int64(0)
-	if name != "-" {
-		f, err := os.Open(c.path(name))
-		if err != nil {
-			return fmt.Errorf("%s cannot be read: %w", name, bare(err))
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err == nil {
-			total = info.Size()
-		}
-		in = f
+	if name == "-" {
+		return m.readRecords(ctx, name, c.Stdin, 0)
 	}
+	f, err := os.Open(c.path(name))
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", name, bare(err))
+	}
+	defer f.Close()
+	total := int64(0)
+	if info, err := f.Stat(); err == nil {
+		total = info.Size()
+	}
+	begin := make([]byte, len(wacz.Magic))
+	// a file that cannot be read at an offset, such as a pipe, is no ZIP file
+	if n, err := f.ReadAt(begin, 0); err != nil || string(begin[:n]) != wacz.Magic {
+		return m.readRecords(ctx, name, f, total)
+	}
+	m.screen.Set("%s: checking %s", name, size(total))
+	files, err := wacz.Open(f, total, !m.trust)
+	switch {
+	case errors.Is(err, wacz.ErrDigest):
+		return failure("--unverified, if you trust the file: the digests of its records are checked in any case",
+			fmt.Errorf("%s is not imported: %w", name, err))
+	case err != nil:
+		return fmt.Errorf("%s cannot be imported: %w", name, err)
+	}
+	for _, each := range files {
+		in, err := each.Open()
+		if err != nil {
+			return fmt.Errorf("%s cannot be imported: %w", name, err)
+		}
+		err = m.readRecords(ctx, name+", "+each.Name, in, each.Bytes)
+		if err := errors.Join(err, in.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRecords imports the records that in has. total is their size in bytes; 0: it is not known.
+func (m *intake) readRecords(ctx context.Context, name string, in io.Reader, total int64) error {
 	done := int64(0)
 	in = io.TeeReader(in, writerFunc(func(p []byte) (int, error) {
 		done += int64(len(p))

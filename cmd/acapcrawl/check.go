@@ -19,7 +19,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/docs"
 	"github.com/acapcrawl/acapcrawl/preference"
 	"github.com/acapcrawl/acapcrawl/site"
 )
@@ -33,6 +32,7 @@ type checkRequest struct {
 	All    bool // print every finding in full
 	Fix    bool // correct the files
 	DryRun bool // with Fix: print the changes, but change no file
+	Watch  bool // check again when a file changes
 }
 
 func (c *Command) checkVerb() *cobra.Command {
@@ -52,6 +52,9 @@ With --fix, check corrects a file, but no page and no header, in place if the me
 prints a diff; a corrected standard input is written to standard output. Decisions stay the same, except for
 a line that was not read as it is written. The remaining findings are printed to standard error.
 
+With --watch, check runs again whenever a file changes, until Ctrl-C. It also watches the files that a
+robots.txt refers to, if they are in its directory. The exit status is that of the last check.
+
 Each finding has a code; --explain CODE prints its documentation. The settings check.ignore, check.notice,
 check.warning and check.error list codes to suppress, or to report with that severity. A comment line in a
 robots.txt does the same for that file, but it can only lower a severity:
@@ -60,6 +63,7 @@ The report says how many findings are suppressed.`,
 		Example: `  acapcrawl check robots.txt
   curl -s https://example.com/robots.txt | acapcrawl check --as robots -
   acapcrawl check https://example.com/news/a.html
+  acapcrawl check --watch robots.txt
   acapcrawl check --explain missing-colon`,
 	}
 	flags := cmd.Flags()
@@ -69,6 +73,7 @@ The report says how many findings are suppressed.`,
 	all := flags.Bool("all", false, "print every finding in full")
 	fix := flags.Bool("fix", false, "correct files if that is safe, and print what changes")
 	dryRun := flags.Bool("dry-run", false, "with --fix: change no file")
+	watch := flags.Bool("watch", false, "check again whenever a file changes, until Ctrl-C")
 	judgedCrawler(flags)
 	for _, name := range []string{"preferences", "dialect", "purpose", "delay", "timeout", "allow-private"} {
 		setting(flags, name)
@@ -76,30 +81,22 @@ The report says how many findings are suppressed.`,
 	flags.String("as-of", "", "apply dates as of `TIME` (RFC 3339)")
 	out := c.reportFlags(cmd, textForm, jsonForm, sarifForm, junitForm, githubForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := checkRequest{Names: args, As: check.Kind(*as), Out: out, All: *all, Fix: *fix, DryRun: *dryRun}
+		r := checkRequest{Names: args, As: check.Kind(*as), Out: out, All: *all, Fix: *fix, DryRun: *dryRun,
+			Watch: *watch}
 		if flags.Changed("explain") {
-			if len(args) > 0 || *fix {
-				return misuse("acapcrawl check --explain "+*code, "--explain checks nothing: it takes neither files "+
-					"nor --fix")
+			if len(args) > 0 || *fix || *watch {
+				return misuse("acapcrawl check --explain "+*code, "--explain checks nothing: it takes no files, "+
+					"no --fix and no --watch")
 			}
 			if out.Form != textForm && out.Form != jsonForm {
 				return misuse("", "--explain writes text or json, not %s", out.Form)
 			}
 			return c.runCheckExplain(*code, out)
 		}
-		switch {
-		case len(args) == 0:
-			return misuse(cmd.CommandPath()+" robots.txt", "%s takes files or URLs", cmd.CommandPath())
-		case *as != "" && !slices.Contains(check.Kinds(), r.As):
-			return unknown("--as", *as, "a kind of text", words(check.Kinds()))
+		err := c.checkArguments(cmd, r)
+		if err != nil {
+			return err
 		}
-		switch {
-		case r.DryRun && !r.Fix:
-			return misuse("--fix --dry-run", "--dry-run needs --fix")
-		case r.Fix && (out.Form != textForm || out.File != ""):
-			return misuse("", "--fix prints what it changes: --format, --json and -o need a report without --fix")
-		}
-		var err error
 		if r.Now, err = timeFlag(flags, "as-of"); err != nil {
 			return err
 		}
@@ -110,6 +107,23 @@ The report says how many findings are suppressed.`,
 		return c.runCheck(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+// checkArguments returns an error if arguments are missing or wrong, or contradict each other.
+func (c *Command) checkArguments(cmd *cobra.Command, r checkRequest) error {
+	switch {
+	case len(r.Names) == 0:
+		return misuse(cmd.CommandPath()+" robots.txt", "%s takes files or URLs", cmd.CommandPath())
+	case r.As != "" && !slices.Contains(check.Kinds(), r.As):
+		return unknown("--as", string(r.As), "a kind of text", words(check.Kinds()))
+	case r.DryRun && !r.Fix:
+		return misuse("--fix --dry-run", "--dry-run needs --fix")
+	case r.Fix && (r.Out.Form != textForm || r.Out.File != ""):
+		return misuse("", "--fix prints what it changes: --format, --json and -o need a report without --fix")
+	case r.Watch:
+		return c.checkWatchable(r)
+	}
+	return nil
 }
 
 func words[T ~string](list []T) []string {
@@ -126,28 +140,45 @@ const maxChecked = 16 << 20
 // stdinName is the name of standard input in findings.
 const stdinName = "stdin"
 
-// runCheck checks the named files and URLs. It reports the findings even if some files or URLs
-// cannot be read.
+// runCheck checks the named files and URLs, with Watch again and again. It reports the findings even
+// if some files or URLs cannot be read.
 func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkRequest) error {
-	report := &check.Report{}
 	levels, err := checkLevels(cfg)
 	if err != nil {
 		return err
 	}
+	switch {
+	case r.Fix:
+		return c.runFix(ctx, checkOptions(cfg, r), levels, r)
+	case r.Watch:
+		return c.runCheckWatch(ctx, cfg, levels, r)
+	}
+	files, err := c.checkOnce(ctx, cfg, levels, r)
+	if err != nil {
+		return err
+	}
+	return checked(files.report, files.faults)
+}
+
+func checkOptions(cfg *config.Config, r checkRequest) check.Options {
 	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot,
 		Vocabularies: site.CrawlerOf(cfg).Vocabularies}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	if r.Fix {
-		return c.runFix(ctx, o, levels, r)
-	}
-	var faults []error
-	files := checkedFiles{report: report, o: o, as: r.As}
+	return o
+}
+
+// checkOnce checks the named files and URLs, and writes the report. An error means that ctx ended
+// or that the report could not be written.
+func (c *Command) checkOnce(ctx context.Context, cfg *config.Config, levels check.Levels,
+	r checkRequest) (*checkedFiles, error) {
+	report, o := &check.Report{}, checkOptions(cfg, r)
+	files := &checkedFiles{report: report, o: o, as: r.As, read: map[string]content{}}
 	var urls []*url.URL
 	for i, name := range r.Names {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 		if slices.Contains(r.Names[:i], name) {
 			continue
@@ -159,24 +190,21 @@ func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkReque
 				urls = append(urls, u)
 			}
 		} else {
-			err = c.checkFile(&files, name)
+			err = c.checkFile(files, name)
 		}
 		if err != nil {
-			faults = append(faults, err)
+			files.faults = append(files.faults, err)
 		}
 	}
 	report.Contradictions(files.site, o)
 	if err := c.checkURLs(ctx, cfg, report, o, urls); err != nil {
-		faults = append(faults, err)
+		files.faults = append(files.faults, err)
 	}
 	report.Apply(levels)
-	if len(report.Texts) > 0 {
-		write := func(w io.Writer) error { return c.printReport(w, report, r) }
-		if err := c.writeReport(r.Out, write); err != nil {
-			return err
-		}
+	if len(report.Texts) == 0 {
+		return files, nil
 	}
-	return checked(report, faults)
+	return files, c.writeReport(r.Out, func(w io.Writer) error { return c.printReport(w, report, r) })
 }
 
 // checkLevels returns the levels of findings that the configuration sets.
@@ -277,11 +305,20 @@ type checkedFiles struct {
 	as     check.Kind // kind of the files; "": decide by file name or content
 	// the site of the last robots.txt: files that come later on the command line are checked as
 	// files of the same site; nil if there is none
-	site *check.LocalSite
+	site   *check.LocalSite
+	read   map[string]content // what was read of each file, and of the files to which a robots.txt refers
+	faults []error            // why files could not be read
+}
+
+// content is what was read of a file. The zero value means that the file could not be read.
+type content struct {
+	text string
+	ok   bool
 }
 
 func (c *Command) checkFile(files *checkedFiles, name string) error {
 	src, err := c.readChecked(name)
+	files.read[name] = content{string(src), err == nil}
 	if err != nil {
 		return err
 	}
@@ -295,7 +332,7 @@ func (c *Command) checkFile(files *checkedFiles, name string) error {
 	case check.RobotsKind:
 		report.Contradictions(files.site, o)
 		robots = check.Parse(called, src)
-		refs = c.beside(name, robots.References(check.Everyone(robots, o)))
+		refs = c.beside(files, name, robots.References(check.Everyone(robots, o)))
 		report.Robots(called, src, o, refs...)
 		files.site = check.NewLocalSite(called, robots, refs)
 	case check.ReferenceKind:
@@ -317,7 +354,7 @@ func (c *Command) checkFile(files *checkedFiles, name string) error {
 
 // beside reads the files to which a robots.txt refers. It looks for them in the directory that
 // contains the robots.txt, as in a local copy of a site.
-func (c *Command) beside(name string, refs []acap.Reference) []acap.Reference {
+func (c *Command) beside(files *checkedFiles, name string, refs []acap.Reference) []acap.Reference {
 	if filepath.Base(name) != "robots.txt" {
 		return nil
 	}
@@ -328,10 +365,12 @@ func (c *Command) beside(name string, refs []acap.Reference) []acap.Reference {
 			continue
 		}
 		file := filepath.Join(filepath.Dir(name), filepath.FromSlash(locator))
+		files.read[file] = content{}
 		if info, err := os.Stat(c.path(file)); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		src, err := c.readChecked(file)
+		files.read[file] = content{string(src), err == nil}
 		if err != nil {
 			refs[i].Err = err
 			continue
@@ -339,57 +378,4 @@ func (c *Command) beside(name string, refs []acap.Reference) []acap.Reference {
 		refs[i].File = acap.ParseReferred(file, src)
 	}
 	return refs
-}
-
-// explainedCode is what check --explain --json prints.
-type explainedCode struct {
-	Code string `json:"code"`
-	// the paragraphs of the documents, and the project's readings of them, on which the code is
-	// based
-	Paragraphs    []string `json:"paragraphs"`
-	Documentation string   `json:"documentation"`
-	Help          string   `json:"help"` // address of the documentation of the code
-}
-
-// runCheckExplain prints the documentation about a finding code. It sends no HTTP request.
-func (c *Command) runCheckExplain(code string, out *output) error {
-	code = strings.ToLower(strings.TrimSpace(code))
-	text := docs.Finding(code)
-	if text == "" {
-		try := "docs/findings.md, which lists all codes"
-		if near := config.Nearest(code, docs.Codes()); near != "" {
-			try = "acapcrawl check --explain " + near
-		}
-		return misuse(try, "there is no finding with the code %q", code)
-	}
-	if out.JSON() {
-		return c.printJSON(explainedCode{code, check.Behind(code), text, check.Help(code)})
-	}
-	severity, text, _ := strings.Cut(text, "\n")
-	return c.writeReport(out, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s (%s)\nBased on: %s\n%s\n", code, severity, strings.Join(check.Behind(code), ", "),
-			plainMarkdown(text))
-		return err
-	})
-}
-
-// plainMarkdown wraps the paragraphs of Markdown for a terminal and indents its blocks of code
-// instead of fencing them.
-func plainMarkdown(markdown string) string {
-	var b strings.Builder
-	inside := false
-	for line := range strings.SplitSeq(markdown, "\n") {
-		switch name, fence := strings.CutPrefix(line, "```"); {
-		case fence && !inside:
-			inside = true
-			b.WriteString(name + ":\n")
-		case fence:
-			inside = false
-		case inside:
-			b.WriteString("    " + line + "\n")
-		default:
-			b.WriteString(reflow(line) + "\n")
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
 }

@@ -49,6 +49,9 @@ type joint struct {
 	servers string
 	dir     string
 
+	tasks    sync.WaitGroup
+	starting sync.Mutex // held while a node is killed, and while supervise starts it again
+
 	mu      sync.Mutex
 	nodes   map[string]*crawlNode
 	mishaps []mishap
@@ -84,6 +87,7 @@ func newJoint(t testing.TB, p proportions, servers string) *joint {
 
 // end kills the processes that still run. If the test has failed, it logs what the nodes printed.
 func (f *joint) end() {
+	f.tasks.Wait()
 	for _, n := range f.running() {
 		n.kill()
 	}
@@ -215,7 +219,9 @@ func (f *joint) node(name string) *crawlNode {
 
 // kill kills a node with SIGKILL.
 func (f *joint) kill(name string) error {
+	f.starting.Lock()
 	f.node(name).kill()
+	f.starting.Unlock()
 	return f.addMishap(name, time.Now())
 }
 

@@ -188,6 +188,7 @@ func TestClusterRandom(t *testing.T) {
 	f.watchLeases()
 	ctx, cancel := context.WithTimeout(t.Context(), harm)
 	defer cancel()
+	f.tasks.Go(func() { f.supervise(t.Context(), nodes) })
 	go func() { // there is nothing to harm when the crawl has ended
 		f.awaitAnyEnd(ctx)
 		cancel()
@@ -205,7 +206,41 @@ func TestClusterRandom(t *testing.T) {
 	f.judge()
 }
 
-// awaitAnyEnd waits until a node has ended by itself, or ctx ends.
+// supervise starts nodes again that could not join because the servers did not answer, as the supervisor of a machine
+// does. It returns when ctx ends.
+func (f *joint) supervise(ctx context.Context, nodes map[string]node) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for name, n := range nodes {
+			f.starting.Lock()
+			if p := f.node(name); p.gaveUp() && !p.dead {
+				f.t.Logf("%s: the servers did not answer node %s; it is started again", time.Now().Format(time.TimeOnly), name)
+				if _, err := f.tryStart(n); err != nil {
+					f.t.Error(err)
+				}
+			}
+			f.starting.Unlock()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// gaveUp reports whether the process has ended because the servers did not answer.
+func (n *crawlNode) gaveUp() bool {
+	select {
+	case <-n.ended:
+		return n.cmd.ProcessState.ExitCode() == statusFailed
+	default:
+		return false
+	}
+}
+
+// awaitAnyEnd waits until a node has ended by itself, because nothing is left to crawl, or ctx ends.
 func (f *joint) awaitAnyEnd(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -214,7 +249,7 @@ func (f *joint) awaitAnyEnd(ctx context.Context) {
 		for _, n := range f.nodes {
 			select {
 			case <-n.ended:
-				if !n.dead {
+				if !n.dead && !n.gaveUp() {
 					f.mu.Unlock()
 					return
 				}

@@ -35,6 +35,7 @@ type Command struct {
 
 	args []string
 	in   *stdin
+	job  string          // the job whose settings the verb uses; "": none
 	verb string          // the verb with its parents, for example "archive ls"; "" until it is parsed
 	over <-chan struct{} // closed when the context of Main ends
 	dir  string          // the directory in which the verb was called; "": the working directory of this process
@@ -133,7 +134,7 @@ line and the field that decided.`,
 	setting(root.PersistentFlags(), "log-level")
 	setting(root.PersistentFlags(), "log-format")
 	root.AddCommand(
-		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
+		c.crawlVerb(), c.jobsVerb(), c.queueVerb(), c.statsVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
 		c.watchVerb(), c.serveVerb(), c.clusterVerb(),
 		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(),
 		c.completionVerb(), c.manVerb(), c.versionVerb(),

@@ -25,6 +25,7 @@ import (
 // crawlRequest holds the arguments of crawl that are not settings.
 type crawlRequest struct {
 	Seeds   []*url.URL // addresses at which the crawl begins; empty: continue with the queue of the data directory
+	Job     config.Job // the job that names the seeds; without a name: none
 	Refetch bool
 	Status  time.Duration // interval at which the crawl prints its state to standard error; 0: never
 	Serve   string        // address:port at which readers are answered during the crawl; "": none
@@ -40,21 +41,23 @@ type crawlRequest struct {
 const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
 	"max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host " +
 	"per-address timeout recrawl-min recrawl-max crawler purpose preferences for strict dialect contact " +
-	"signature-key signature-agent preserve index chromium metrics cluster node cluster-credentials cluster-tls-ca " +
+	"signature-key signature-agent credentials cookies preserve index chromium metrics cluster node cluster-credentials cluster-tls-ca " +
 	"cluster-tls-certificate cluster-tls-key cluster-key-file partitions lease lease-margin wait"
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "crawl [URL…]",
+		Use:   "crawl [URL… | JOB]",
 		Short: "Crawl, archive and index pages as their publishers permit",
-		Long: `Crawl from the URLs given, or continue where the last crawl stopped. Archive and index pages,
-and execute the requests in robots.txt, as their publishers permit.
+		Long: `Crawl from the URLs given, or from the seeds of a job of the configuration file, or continue where
+the last crawl stopped. Archive and index pages, and execute the requests in robots.txt, as their publishers
+permit.
 
 The first Ctrl-C completes the visits under way and prints the summary; the second stops at once. Neither
 loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.`,
 		Example: `  acapcrawl crawl https://example.com/
   acapcrawl crawl --depth 1 --scope prefix https://example.com/news/
   acapcrawl crawl
+  acapcrawl crawl news
   acapcrawl crawl --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 --node a https://example.com/`,
 	}
 	flags := cmd.Flags()
@@ -77,12 +80,8 @@ loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.
 		case r.Report == "-" && r.JSON:
 			return misuse("--report FILE", "--report -: with --json the summary goes to standard output")
 		}
-		for _, arg := range args {
-			u, err := webURL(arg)
-			if err != nil {
-				return err
-			}
-			r.Seeds = append(r.Seeds, u)
+		if err := c.readSeeds(cmd, args, &r); err != nil {
+			return err
 		}
 		cfg, err := c.joinSettings(cmd.Context(), cmd, false)
 		if err != nil {
@@ -100,6 +99,25 @@ loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.
 	return cmd
 }
 
+// readSeeds reads the arguments of crawl: addresses, or the name of a job.
+func (c *Command) readSeeds(cmd *cobra.Command, args []string, r *crawlRequest) error {
+	if len(args) == 1 && !strings.ContainsAny(args[0], ":/.") {
+		j, err := c.namedJob(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		c.job, r.Job, args = j.Name, j, j.Seeds
+	}
+	for _, arg := range args {
+		u, err := webURL(arg)
+		if err != nil {
+			return err
+		}
+		r.Seeds = append(r.Seeds, u)
+	}
+	return nil
+}
+
 func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlRequest) (err error) {
 	defer c.collectLess(cfg)()
 	ctx, stop := context.WithCancel(ctx)
@@ -107,9 +125,10 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	w := &watch{screen: newProgress(c.Stderr), asJSON: r.JSON, every: r.Status,
 		stopping: func() bool { return ctx.Err() != nil }}
 	defer w.listen()()
-	o := site.CrawlOptions{Refetch: r.Refetch, Progress: w.progress, Every: redraw, Judging: func() {
-		w.screen.Set("Judging archived pages again; if you interrupt this, the next run continues it.")
-	}}
+	o := site.CrawlOptions{Job: r.Job.Name, Keep: r.Job.Keep, Quota: r.Job.Quota, Refetch: r.Refetch,
+		Progress: w.progress, Every: redraw, Judging: func() {
+			w.screen.Set("Judging archived pages again; if you interrupt this, the next run continues it.")
+		}}
 	for _, u := range r.Seeds {
 		o.Seeds = append(o.Seeds, u.String())
 	}

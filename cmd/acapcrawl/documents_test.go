@@ -63,6 +63,9 @@ func documentScript(t *testing.T, name, text string) string {
 	script.WriteString("[!exec:sh] skip 'there is no shell'\nsite SITE site\nenv ACAPCRAWL_DELAY=0\nenv " +
 		"PATH=$WORK/bin:$PATH\n" +
 		"chmod 755 myengine\nchmod 755 bin/mycrawler\n")
+	if strings.Contains(text, "--config jobs.yaml") {
+		script.WriteString("expand jobs.yaml\n")
+	}
 	if name != "README.md" {
 		script.WriteString("exec acapcrawl crawl $SITE\n")
 	}
@@ -106,6 +109,8 @@ exec acapcrawl crawl --data "$(mktemp -d)" --depth 1 --max-pages 20 --delay 0 --
 [{"location": "/", "tdm-reservation": 1}]
 -- old/tdmrep.json --
 [{"location": "/", "tdm-reservation": 0}]
+-- jobs.yaml --
+jobs: {news: {seeds: [$SITE/news/], schedule: "@every 6h", scope: prefix}}
 -- acap.txt --
 ACAP-crawler: *
 ACAP-disallow-index: /private/

@@ -59,6 +59,8 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"contact":         {"contact", "send `URL` in the User-Agent: a page or mailto: address about this crawler"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
 	"signature-agent": {"signature_agent", "state in each signature that its key is published at `URL`"},
+	"credentials":     {"credentials", "identify the operator to sites as `FILE` says: users, passwords, header fields"},
+	"cookies":         {"cookies", "send the cookies in `FILE`, in the format of Netscape"},
 	"listen":          {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
 	"metrics":         {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
 	"cluster":         {"cluster", "share the crawl with the other nodes at the NATS servers `URLS`"},
@@ -119,7 +121,7 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 // shared. They replace the defaults; if first is true, also all other sources.
 func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, first bool) (*config.Config, error) {
 	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl",
-		Shared: shared, SharedFirst: first}
+		Shared: shared, SharedFirst: first, Job: c.job}
 	if err := c.readable(in.File); err != nil {
 		return nil, err
 	}
@@ -141,7 +143,7 @@ func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, firs
 	if cfg.LogFormat == config.LogJSON && c.owner == nil { // the process of a guest converts what the guest prints
 		newProgress(c.Stderr).WriteJSON()
 	}
-	for _, file := range []*string{&cfg.SignatureKey, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
+	for _, file := range []*string{&cfg.SignatureKey, &cfg.Credentials, &cfg.Cookies, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
 		&cfg.Serve.Certificate, &cfg.Serve.Key} {
 		*file = c.path(*file)
 	}

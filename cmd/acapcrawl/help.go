@@ -14,7 +14,7 @@ const helpWidth = 80
 
 // verbGroups are the headings in the program's help, and the verbs below each heading.
 var verbGroups = []struct{ heading, verbs string }{
-	{"Crawling and archiving", "crawl archive sweep"},
+	{"Crawling and archiving", "crawl jobs queue stats archive sweep"},
 	{"Searching and showing", "search show explain"},
 	{"Several machines", "cluster"},
 	{"Requests of publishers", "actions watch serve"},
@@ -30,14 +30,15 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Engine", "engine jobs conformance-run/timeout"},
 	{"Comparison", "against alone case decisions-only"},
 	{"Versions", "at show/version history diff/from diff/to"},
-	{"Input", "as page page-file robots"},
+	{"Input", "as page page-file robots watch"},
 	{"Conversion", "convert/to convert/from usages reference ignore-conventional any-case convert/site"},
-	{"Selection", "limit skip origin action state url since standing after no-refresh usage site urls held only list" +
+	{"Selection", "job host limit skip origin action state url since standing after no-refresh usage site urls held only list" +
 		" diff/crawler diff/purpose"},
 	{"Content", "headers snippet query thumbnail original"},
-	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge"},
+	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge unverified"},
 	{"Corrections", "repair fix check/dry-run"},
 	{"Changes", "sweep/dry-run"},
+	{"Erasure", "older reason archive-forget/dry-run"},
 	{"Sending", "key actions-submit/to token-file"},
 	{"Credential", "name expires grace"},
 	{"Criteria", "min require fail-fast"},
@@ -46,7 +47,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Limits", "max-pages pages max-bytes max-time max-host-urls max-body memory min-free"},
 	{"Speed", "delay adaptive concurrency per-host per-address timeout"},
 	{"Revisits", "refetch recrawl-min recrawl-max"},
-	{"Identity", "crawler purpose contact signature-key signature-agent"},
+	{"Identity", "crawler purpose contact signature-key signature-agent credentials cookies"},
 	{"Policy", "for preferences strict dialect cannot as-of refresh assume-policy"},
 	{"Reader restrictions", "reader-ip reader-domain reader-country framed"},
 	{"Archiving", "preserve index chromium"},

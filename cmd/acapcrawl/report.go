@@ -48,6 +48,7 @@ const (
 	reasonTakenDown = "taken-down" // P1 2.6.1: a take-down requested by the publisher is in force
 	reasonStatus    = "status"     // the HTTP status, for example 404, means that there is no page
 	reasonNoText    = "no-text"    // the page has no text to index
+	reasonScripts   = "scripts"    // the page appears empty, because its scripts are not run
 	reasonCut       = "cut"        // a part of the page was too large to be kept, read or indexed
 	reasonUndrawn   = "not-drawn"  // no thumbnail was made of the page; the next fetch of the page tries again
 )
@@ -144,6 +145,12 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 		r.add(e)
 	}
 	status := pg.Last().Status
+	if status/100 == 2 && pg.AppearsEmpty() {
+		e := entry
+		e.Use, e.Reason = acap.Index, reasonScripts
+		e.Why = fmt.Sprintf("%s appears empty: what its scripts add is not seen, because they are not run", pg.URL())
+		r.add(e)
+	}
 	for _, use := range []acap.Usage{acap.Preserve, acap.Index} {
 		e := entry
 		e.Use = use

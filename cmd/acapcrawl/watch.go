@@ -33,8 +33,9 @@ type watchRequest struct {
 func (c *Command) watchVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Execute publishers' requests as they appear, until Ctrl-C",
-		Long: `Read publishers' requests in robots.txt again and again, and execute them, until Ctrl-C.
+		Short: "Execute publishers' requests as they appear, and crawl due jobs",
+		Long: `Read publishers' requests in robots.txt again and again, and execute them, until Ctrl-C. Start each job of the
+configuration file that is due by its schedule, one after the other.
 
 The command does what actions run does: first for every archived site, then again for each site within the
 time of the setting actions.seen_within. If a robots.txt cannot be read, the pauses grow, and a Retry-After is
@@ -53,7 +54,7 @@ command prints a line for everything that it did.`,
 		if err != nil {
 			return err
 		}
-		return c.runWatch(cmd.Context(), cfg, watchRequest{JSON: out.JSON(), Flags: given(cmd)})
+		return c.runWatchAll(cmd.Context(), cmd, cfg, watchRequest{JSON: out.JSON(), Flags: given(cmd)})
 	}
 	localOnly(cmd, "nodes that crawl execute the requests of publishers by themselves",
 		"acapcrawl actions run --cluster …, to do so at once")

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/site"
+)
+
+// forgetRequest holds the arguments of archive forget that are not settings.
+type forgetRequest struct {
+	URLs, Hosts []string
+	Older       time.Duration // erase only what is older; 0: everything
+	Why         string
+	DryRun      bool
+	JSON        bool
+}
+
+func (c *Command) archiveForget() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "forget [URL|HOST…]",
+		Short: "Erase what you no longer want to keep",
+		Long: `Erase what is stored of the URLs and hosts given: copies, index entries, thumbnails and records. With --older,
+erase only what was fetched longer ago; without a URL or host, of all pages. The archive keeps the reason of each
+erasure, without content: archive erasures lists it, and archive verify --erased URL shows the receipt.
+
+A later crawl may fetch the pages again; exclude them with --exclude. Backups and exports made before contain them
+still.`,
+		Example: `  acapcrawl archive forget --reason 'asked by the person named there' https://example.com/person.html
+  acapcrawl archive forget --reason 'project has ended' example.com
+  acapcrawl archive forget --reason 'kept for one year' --older 365d --dry-run`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	older := flags.String("older", "", "erase only what was fetched longer than `TIME` ago: 365d, 12h")
+	why := flags.String("reason", "", "keep `TEXT` as the reason of the erasure")
+	dryRun := flags.Bool("dry-run", false, "print what would be erased; change nothing")
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r, err := forgetOf(cmd, args, *older)
+		if err != nil {
+			return err
+		}
+		if r.Why = strings.TrimSpace(*why); r.Why == "" {
+			return misuse(`--reason "project has ended"`, "%s needs a reason, which is kept", cmd.CommandPath())
+		}
+		r.DryRun, r.JSON = *dryRun, out.JSON()
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runForget(cmd.Context(), cfg, r)
+	}
+	localOnly(cmd, "each node erases what it has itself",
+		"acapcrawl archive forget --data DIR … on the machine of each node")
+	return cmd
+}
+
+// forgetOf reads the arguments that say what to erase.
+func forgetOf(cmd *cobra.Command, args []string, older string) (r forgetRequest, err error) {
+	for _, arg := range args {
+		if !strings.Contains(arg, "://") {
+			host, err := hostArgument(arg)
+			if err != nil {
+				return r, err
+			}
+			r.Hosts = append(r.Hosts, host)
+			continue
+		}
+		u, err := webURL(arg)
+		if err != nil {
+			return r, err
+		}
+		r.URLs = append(r.URLs, u.String())
+	}
+	if older != "" {
+		if r.Older, err = config.Age(older); err != nil {
+			return r, misuse("--older 365d", "--older: %w", err)
+		}
+	}
+	if len(args) == 0 && r.Older == 0 {
+		return r, misuse(cmd.CommandPath()+" --older 365d", "%s needs a URL, a host or --older", cmd.CommandPath())
+	}
+	return r, nil
+}
+
+// hostArgument returns a host with an optional port in the form in which addresses contain it.
+func hostArgument(arg string) (string, error) {
+	u, err := url.Parse("https://" + arg)
+	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil || u.Hostname() == "" {
+		return "", misuse("example.com", "%q is neither a URL nor a host", arg)
+	}
+	normal, err := address.Normal(u.String())
+	if err != nil {
+		return "", misuse("example.com", "%q is not a host: %w", arg, err)
+	}
+	return address.Host(normal)
+}
+
+func (c *Command) runForget(ctx context.Context, cfg *config.Config, r forgetRequest) (err error) {
+	d, err := c.openHeld(ctx, cfg, false)
+	if err != nil {
+		return c.orNothing(r.JSON, site.ForgetSummary{DryRun: r.DryRun}, err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	screen := newProgress(c.Stderr)
+	defer screen.Done()
+	o := site.ForgetOptions{URLs: r.URLs, Hosts: r.Hosts, All: len(r.URLs)+len(r.Hosts) == 0, Why: r.Why, DryRun: r.DryRun}
+	if r.Older > 0 {
+		o.Before = time.Now().Add(-r.Older)
+	}
+	done := 0
+	o.Each = func(f holdings.Forgotten) {
+		done++
+		screen.Count(done, 0, "page")
+		if !r.JSON {
+			screen.Done()
+			fmt.Fprintln(c.Stdout, forgottenInWords(f, r.DryRun))
+		}
+	}
+	sum, err := d.Forget(ctx, o)
+	screen.Done()
+	switch {
+	case err != nil:
+		return err
+	case r.JSON:
+		err = c.printJSON(sum)
+	default:
+		err = printForgotten(c.Stdout, sum)
+	}
+	if err == nil && sum.Pages == 0 {
+		return nothing("Nothing of that is stored.")
+	}
+	return err
+}
+
+// forgottenInWords says on one line what was erased of a page.
+func forgottenInWords(f holdings.Forgotten, dry bool) string {
+	what := copies(f.Copies)
+	switch {
+	case f.Whole && f.Copies == 0:
+		what = "the record and the index entry"
+	case f.Whole:
+		what = "everything, " + what
+	default:
+		what = "older: " + what
+	}
+	if dry {
+		return display.Line(fmt.Sprintf("%s: %s would be erased", f.URL, what))
+	}
+	return display.Line(fmt.Sprintf("%s: %s erased", f.URL, what))
+}
+
+func printForgotten(w io.Writer, sum site.ForgetSummary) error {
+	if sum.Pages == 0 {
+		return nil
+	}
+	if sum.DryRun {
+		_, err := fmt.Fprintf(w, "%s of %s would be erased.\n", copies(sum.Copies), several(sum.Pages, "page"))
+		return err
+	}
+	return printErased(w, sum.Erased)
+}

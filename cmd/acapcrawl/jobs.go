@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
+)
+
+func (c *Command) jobsVerb() *cobra.Command {
+	return c.group("jobs", "List the jobs of the configuration file, and show one", c.jobsListVerb(), c.jobsShowVerb())
+}
+
+// namedJob returns the job called name of the configuration file.
+func (c *Command) namedJob(cmd *cobra.Command, name string) (config.Job, error) {
+	cfg, err := c.settings(cmd)
+	if err != nil {
+		return config.Job{}, err
+	}
+	names := []string{}
+	for _, j := range cfg.Jobs {
+		if j.Name == name {
+			return j, nil
+		}
+		names = append(names, j.Name)
+	}
+	if near := config.Nearest(name, names); near != "" {
+		return config.Job{}, misuse(cmd.CommandPath()+" "+near, "there is no job %q", name)
+	}
+	if cmd.Name() == "crawl" {
+		return config.Job{}, misuse("https://"+name, "%q is neither an absolute URL nor a job of the configuration file",
+			name)
+	}
+	return config.Job{}, misuse("acapcrawl jobs ls", "there is no job %q", name)
+}
+
+// jobState is what jobs ls prints of a job.
+type jobState struct {
+	Job      string       `json:"job"`
+	Seeds    []string     `json:"seeds"`
+	Schedule string       `json:"schedule"` // "": none
+	Data     string       `json:"data"`
+	Last     *site.JobRun `json:"last"` // null: the job has never run
+	Due      *time.Time   `json:"due"`  // when it is due; null: it has no schedule
+}
+
+// jobState returns the state of a job of cfg.
+func (c *Command) jobState(cmd *cobra.Command, j config.Job) (s jobState, err error) {
+	own, err := c.settingsOf(cmd, j.Name)
+	if err != nil {
+		return s, err
+	}
+	runs, err := site.JobRuns(own.Data)
+	if err != nil {
+		return s, err
+	}
+	s = jobState{Job: j.Name, Seeds: j.Seeds, Schedule: j.Schedule, Data: own.Data}
+	last, ran := runs[j.Name]
+	if ran {
+		s.Last = &last
+	}
+	if due, scheduled := last.Due(j); scheduled {
+		due = due.UTC()
+		s.Due = &due
+	}
+	return s, nil
+}
+
+// settingsOf returns the settings with those of a job.
+func (c *Command) settingsOf(cmd *cobra.Command, job string) (*config.Config, error) {
+	before := c.job
+	defer func() { c.job = before }()
+	c.job = job
+	return c.settings(cmd)
+}
+
+func (c *Command) jobsListVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List jobs, when each ran last, and when it is due", Args: noArgs,
+		Long: `List the jobs of the configuration file: their schedules, how the last run of each ended, and when the next
+is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
+		Example: "  acapcrawl jobs ls\n  acapcrawl jobs ls --json",
+	}
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		list := []jobState{}
+		for _, j := range cfg.Jobs {
+			s, err := c.jobState(cmd, j)
+			if err != nil {
+				return err
+			}
+			list = append(list, s)
+		}
+		switch {
+		case out.JSON():
+			return c.printJSON(list)
+		case len(list) == 0:
+			_, err := fmt.Fprintln(c.Stderr, "Notice: "+noJobs(cfg))
+			return err
+		}
+		lines := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
+		now := time.Now()
+		for _, s := range list {
+			fmt.Fprintf(lines, "%s\t%s\t%s\t%s\n", s.Job, several(len(s.Seeds), "seed"), s.lastInWords(now), s.dueInWords(now))
+		}
+		return lines.Flush()
+	}
+	return cmd
+}
+
+// noJobs says that no job is configured, and where one could be.
+func noJobs(cfg *config.Config) string {
+	if cfg.File == "" {
+		return "there is no configuration file, so there are no jobs; acapcrawl config init writes one that explains them"
+	}
+	return cfg.File + " names no jobs"
+}
+
+// lastInWords says how the last run ended.
+func (s jobState) lastInWords(now time.Time) string {
+	switch l := s.Last; {
+	case l == nil:
+		return "has never run"
+	case l.Error != "":
+		return "failed " + ago(l.Ended, now)
+	case !l.Complete:
+		return "interrupted " + ago(l.Ended, now)
+	default:
+		return fmt.Sprintf("%s fetched %s", several(l.Summary.Fetched, "page"), ago(l.Ended, now))
+	}
+}
+
+// dueInWords says when the job is due.
+func (s jobState) dueInWords(now time.Time) string {
+	switch {
+	case s.Due == nil:
+		return "no schedule"
+	case !s.Due.After(now):
+		return "due now"
+	}
+	return "due in " + span(s.Due.Sub(now))
+}
+
+// ago says how long ago t was.
+func ago(t, now time.Time) string { return span(max(now.Sub(t), 0)) + " ago" }
+
+func (c *Command) jobsShowVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show JOB", Short: "Show the settings of a job, and its last run", Args: cobra.ExactArgs(1),
+		Long: `Show a job: its seeds, the settings of its crawls that are not defaults with the source of each, and how its last
+run ended.`,
+		Example: "  acapcrawl jobs show news",
+	}
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		j, err := c.namedJob(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		s, err := c.jobState(cmd, j)
+		if err != nil {
+			return err
+		}
+		cfg, err := c.settingsOf(cmd, j.Name)
+		if err != nil {
+			return err
+		}
+		if out.JSON() {
+			settings := map[string]any{}
+			for _, v := range cfg.Values() {
+				settings[v.Key] = v.Value
+			}
+			return c.printJSON(struct {
+				jobState
+				Settings map[string]any `json:"settings"`
+			}{s, settings})
+		}
+		return printJob(c.Stdout, s, cfg, time.Now())
+	}
+	return cmd
+}
+
+func printJob(w io.Writer, s jobState, cfg *config.Config, now time.Time) error {
+	for _, seed := range s.Seeds {
+		fmt.Fprintf(w, "seed      %s\n", seed)
+	}
+	if s.Schedule != "" {
+		fmt.Fprintf(w, "schedule  %s, %s\n", s.Schedule, s.dueInWords(now))
+	}
+	fmt.Fprintf(w, "last run  %s\n", s.lastInWords(now))
+	if s.Last != nil && s.Last.Error != "" {
+		fmt.Fprintf(w, "          %s\n", s.Last.Error)
+	}
+	if _, err := os.Stat(cfg.Data); err != nil {
+		fmt.Fprintf(w, "data      %s does not exist yet\n", cfg.Data)
+	}
+	for _, v := range cfg.Values() {
+		if v.Origin.Kind == config.Default {
+			continue
+		}
+		text, err := json.Marshal(v.Value)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%-36s # %s\n", v.Key+": "+string(text), v.Origin); err != nil {
+			return err
+		}
+	}
+	return nil
+}

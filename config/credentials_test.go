@@ -1,0 +1,69 @@
+package config_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+func TestCredentials(t *testing.T) {
+	list, err := config.LoadCredentials(file(t, "c.yaml", `
+https://members.paper.example:
+  user: reader
+  password: "open: sesame"
+http://lab.example:8080:
+  headers:
+    X-Api-Key: abc
+`))
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%v, %+v", err, list)
+	}
+	if c := list[0]; c.Origin != "http://lab.example:8080" || c.User != "" || c.Header.Get("X-Api-Key") != "abc" {
+		t.Errorf("%+v", c)
+	}
+	if c := list[1]; c.Origin != "https://members.paper.example" || c.User != "reader" || c.Password != "open: sesame" ||
+		len(c.Header) != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Each mistake is reported with the file and the key, and never with the secret.
+func TestWrongCredentials(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"no origin":       {"members: {user: a, password: sesame}", "members: it is not an origin"},
+		"path":            {"https://a.example/b: {user: a, password: sesame}", "not an origin"},
+		"user in origin":  {"https://u:sesame@a.example: {user: a, password: b}", "not an origin"},
+		"no keys":         {"https://a.example: sesame", "no keys"},
+		"unknown key":     {"https://a.example: {login: sesame}", "https://a.example: login: there is no such key"},
+		"no password":     {"https://a.example: {user: a}", "belong together"},
+		"no user":         {"https://a.example: {password: sesame}", "belong together"},
+		"two of a kind":   {"https://a.example: {user: a, password: b, headers: {authorization: sesame}}", "contradict"},
+		"headers":         {"https://a.example: {headers: [a]}", "not a list of header fields"},
+		"name of a field": {"https://a.example: {headers: {'a b': sesame}}", "not the name"},
+		"cookie":          {"https://a.example: {headers: {cookie: sesame}}", "the setting cookies"},
+		"own field":       {"https://a.example: {headers: {user-agent: sesame}}", "itself"},
+		"line end":        {`https://a.example: {headers: {x: "sesame\r\ny: z"}}`, "control characters"},
+		"no YAML":         {"a: [", "not well-formed"},
+	} {
+		path := file(t, "c.yaml", test.text)
+		_, err := config.LoadCredentials(path)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "sesame") && name != "user in origin" {
+			t.Errorf("%s: the error has the secret: %v", name, err)
+		}
+	}
+	open := file(t, "c.yaml", "https://a.example: {user: a, password: b}")
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.LoadCredentials(open); err == nil || !strings.Contains(err.Error(), "other users may read") {
+		t.Errorf("a file that others may read: %v", err)
+	}
+	if _, err := config.LoadCredentials(open + "x"); err == nil {
+		t.Error("no error for a file that does not exist")
+	}
+}

@@ -1,0 +1,236 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"github.com/spf13/viper"
+)
+
+// Job is a crawl that the configuration file names: seeds, and settings that replace the others of the file.
+type Job struct {
+	Name     string
+	Seeds    []string // start addresses
+	Schedule string   // when it is due, as the file says it; "": only when it is started by hand
+	Keys     []string // the settings that it replaces, sorted
+
+	Keep  time.Duration // after each crawl, what was fetched longer ago is erased; 0: nothing is
+	Quota int64         // the most bytes of bodies that are kept of its pages; 0: no limit
+
+	schedule cron.Schedule // nil: none
+	values   map[string]any
+}
+
+// Next returns when the job is due after a run that began at last. If it has never run, last is zero, and the job is
+// due at once. scheduled is false if the job has no schedule.
+func (j Job) Next(last time.Time) (due time.Time, scheduled bool) {
+	switch {
+	case j.schedule == nil:
+		return time.Time{}, false
+	case last.IsZero():
+		return time.Time{}, true
+	}
+	return j.schedule.Next(last.Local()), true
+}
+
+const (
+	jobsKey     = "jobs"
+	seedsKey    = "seeds"
+	scheduleKey = "schedule"
+	keepKey     = "keep"
+	quotaKey    = "quota"
+)
+
+// crawlKeys are the settings that a job can replace without a data directory of its own.
+const crawlKeys = "scope depth max_pages include exclude max_bytes max_time min_free max_host_urls requisites " +
+	"canonical drop_parameters recrawl_min recrawl_max adaptive per_address delay concurrency per_host sitemaps " +
+	"allow_private timeout max_body memory preserve index contact signature_key signature_agent credentials " +
+	"cookies keep_credentials chromium metrics log_level"
+
+// directoryKeys are the settings that hold for a whole data directory: all verbs decide for one crawler there, and its
+// bodies are in one store. A job that replaces one of them needs a directory of its own.
+const directoryKeys = "crawler purposes cannot preferences for tdmrep_covers_ai content_signal_use operator_kind " +
+	"operator_country policy.strict policy.dialect policy.noarchive_preserve actions.sub_records s3.endpoint s3.bucket " +
+	"s3.prefix s3.region s3.unversioned"
+
+// JobKeys returns the keys of a job in the configuration file.
+func JobKeys() []string {
+	own := []string{seedsKey, scheduleKey, keepKey, quotaKey, "data"}
+	return slices.Concat(own, strings.Fields(crawlKeys), strings.Fields(directoryKeys))
+}
+
+// readJobs reads the jobs of the configuration file into c, and returns the one called name; the zero Job if name is
+// "". The error joins one *Error for each mistake.
+func (c *Config) readJobs(v *viper.Viper, name string) (Job, error) {
+	if v.InConfig(jobsKey) {
+		all, is := v.Get(jobsKey).(map[string]any)
+		if !is {
+			return Job{}, &Error{Where: c.File, Key: jobsKey, What: "it is not a list of named jobs",
+				Hint: "write jobs:, then the name of a job and its keys below it"}
+		}
+		var wrong []error
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			j, err := c.readJob(name, all[name])
+			wrong = append(wrong, err)
+			c.Jobs = append(c.Jobs, j)
+		}
+		if err := errors.Join(wrong...); err != nil {
+			return Job{}, err
+		}
+	}
+	c.Job = name
+	if name == "" {
+		return Job{}, nil
+	}
+	return c.job(name)
+}
+
+func (c *Config) readJob(name string, content any) (j Job, err error) {
+	mistake := func(key, what, hint string) error {
+		return &Error{Where: c.File, Key: strings.TrimSuffix(jobsKey+"."+name+"."+key, "."), What: what, Hint: hint}
+	}
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		return j, mistake("", "a name has letters, digits, - and _ only", "")
+	}
+	fields, is := content.(map[string]any)
+	if !is {
+		return j, mistake("", "it has no keys", "write seeds: [https://example.com/] below it")
+	}
+	j = Job{Name: name, values: map[string]any{}}
+	flatten(j.values, "", fields)
+	j.Keys = slices.Sorted(maps.Keys(j.values))
+	var wrong []error
+	for _, key := range j.Keys {
+		value := j.values[key]
+		switch {
+		case key == seedsKey:
+			j.Seeds, err = list(seed)(value)
+			if err != nil {
+				wrong = append(wrong, mistake(key, err.Error(), "as in [https://example.com/]"))
+			}
+		case key == scheduleKey:
+			if err := j.readSchedule(value); err != nil {
+				wrong = append(wrong, mistake(key, err.Error(),
+					"write @daily, @every 12h, or minute, hour, day, month and weekday as in 30 4 * * 1"))
+			}
+		case key == keepKey:
+			if j.Keep, err = Age(value); err != nil {
+				wrong = append(wrong, mistake(key, err.Error(), "as in 365d or 12h"))
+			}
+		case key == quotaKey:
+			if j.Quota, err = byteSize(value); err != nil {
+				wrong = append(wrong, mistake(key, err.Error(), "as in 10GB"))
+			}
+		case !slices.Contains(JobKeys(), key):
+			hint := ""
+			if near := Nearest(key, JobKeys()); near != "" {
+				hint = "write " + near
+			}
+			wrong = append(wrong, mistake(key, "a job has no such key", hint))
+		default:
+			wrong = append(wrong, c.checkJobKey(name, key, value))
+		}
+	}
+	j.Keys = slices.DeleteFunc(j.Keys, func(key string) bool {
+		return key != "data" && slices.Contains(JobKeys()[:4], key)
+	})
+	if len(j.Seeds) == 0 && !slices.ContainsFunc(wrong, func(err error) bool { return err != nil }) {
+		wrong = append(wrong, mistake("", "it names no seed", "write seeds: [https://example.com/]"))
+	}
+	return j, errors.Join(wrong...)
+}
+
+// checkJobKey checks the value of one setting that a job replaces.
+func (c *Config) checkJobKey(job, name string, value any) error {
+	for _, k := range keys {
+		if k.name != name {
+			continue
+		}
+		if err := k.set(&Config{}, value); err != nil {
+			return &Error{Where: c.File, Key: jobsKey + "." + job + "." + name, What: err.Error(), Hint: k.hint}
+		}
+	}
+	return nil
+}
+
+func (j *Job) readSchedule(v any) (err error) {
+	if j.Schedule, err = text(v); err != nil {
+		return err
+	}
+	if j.schedule, err = cron.ParseStandard(j.Schedule); err != nil {
+		return fmt.Errorf("%q is not a schedule", j.Schedule)
+	}
+	return nil
+}
+
+// flatten puts the values of nested maps into flat: "a.b" for the value b of the map a.
+func flatten(flat map[string]any, prefix string, nested map[string]any) {
+	for name, value := range nested {
+		if inner, is := value.(map[string]any); is {
+			flatten(flat, prefix+name+".", inner)
+		} else {
+			flat[prefix+name] = value
+		}
+	}
+}
+
+// seed returns an error if s is not an address from which a crawl can start.
+func seed(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return fmt.Errorf("%q is not an absolute http or https address", s)
+	}
+	return nil
+}
+
+// job returns the job called name.
+func (c *Config) job(name string) (Job, error) {
+	names := []string{}
+	for _, j := range c.Jobs {
+		if j.Name == name {
+			return j, nil
+		}
+		names = append(names, j.Name)
+	}
+	where := c.File
+	if where == "" {
+		where = "the configuration"
+	}
+	e := &Error{Where: where, Key: jobsKey + "." + name, What: "there is no such job"}
+	if near := Nearest(name, names); near != "" {
+		e.Hint = "write " + near
+	}
+	return Job{}, e
+}
+
+// checkDirectories checks that each job that replaces a setting of a whole data directory has a directory of its own.
+func (c *Config) checkDirectories() error {
+	var wrong []error
+	for _, j := range c.Jobs {
+		for _, key := range j.Keys {
+			if !slices.Contains(strings.Fields(directoryKeys), key) {
+				continue
+			}
+			if c.shares(j) {
+				wrong = append(wrong, &Error{Where: c.File, Key: jobsKey + "." + j.Name + "." + key,
+					What: "a job with this key needs a data directory of its own, because it holds for a whole directory",
+					Hint: "name one with data"})
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// shares reports whether the job has its data directory in common with other jobs, or with crawls without a job.
+func (c *Config) shares(j Job) bool {
+	own := j.values["data"]
+	return own == nil || own == c.Data || slices.ContainsFunc(c.Jobs, func(other Job) bool {
+		return other.Name != j.Name && other.values["data"] == own
+	})
+}

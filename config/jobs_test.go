@@ -1,0 +1,134 @@
+package config_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+const twoJobs = `
+data: /all
+delay: 3s
+depth: 9
+jobs:
+  news:
+    seeds: [https://paper.example/, "https://paper.example/sport/"]
+    schedule: "@every 12h"
+    delay: 5s
+    scope: domain
+    keep: 365d
+    quota: 10MB
+  research:
+    seeds: https://lab.example/
+    data: /lab
+    purposes: [study]
+    for: [tdm]
+    policy: {strict: true}
+`
+
+func TestJobs(t *testing.T) {
+	path := file(t, "c.yaml", twoJobs)
+	c, err := config.Load(config.Input{File: path, Env: home(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Jobs) != 2 || c.Jobs[0].Name != "news" ||
+		c.Jobs[1].Name != "research" || c.Job != "" || c.Delay != 3*time.Second {
+		t.Fatalf("the jobs are %+v", c.Jobs)
+	}
+	news := c.Jobs[0]
+	if !slices.Equal(news.Seeds, []string{"https://paper.example/", "https://paper.example/sport/"}) ||
+		news.Schedule != "@every 12h" || news.Keep != 365*24*time.Hour || news.Quota != 10_000_000 || !slices.Equal(news.Keys, []string{"delay", "scope"}) {
+		t.Errorf("%+v", news)
+	}
+	if c, err = config.Load(config.Input{File: path, Job: "news"}); err != nil {
+		t.Fatal(err)
+	}
+	if c.Job != "news" || c.Delay != 5*time.Second || c.Scope != "domain" || c.Depth != 9 ||
+		c.Origin("delay").String() != "file "+path+", job news" || c.Origin("depth").String() != "file "+path {
+		t.Errorf("the settings of the job are %+v; the delay is from %s", c, c.Origin("delay"))
+	}
+	c, err = config.Load(config.Input{File: path, Job: "news", Env: []string{"ACAPCRAWL_DELAY=7s"},
+		Flags: map[string]any{"scope": "any"}})
+	if err != nil || c.Delay != 7*time.Second || c.Scope != "any" {
+		t.Errorf("the environment and flags do not come first: %v, %s, %s", err, c.Delay, c.Scope)
+	}
+	c, err = config.Load(config.Input{File: path, Job: "research"})
+	if err != nil || c.Data != "/lab" || !c.Policy.Strict || !slices.Equal(c.Purposes, []string{"study"}) {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
+
+func TestJobIsDue(t *testing.T) {
+	path := file(t, "c.yaml", `jobs: {a: {seeds: "http://a.example/", schedule: "@every 12h"},
+  b: {seeds: "http://a.example/", schedule: "30 4 * * 1"}, c: {seeds: "http://a.example/"}}`)
+	c, err := config.Load(config.Input{File: path, Env: home(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := time.Date(2026, 11, 27, 10, 0, 0, 0, time.Local) // a Friday
+	for i, want := range []time.Time{last.Add(12 * time.Hour), time.Date(2026, 11, 30, 4, 30, 0, 0, time.Local), {}} {
+		due, scheduled := c.Jobs[i].Next(last)
+		if !due.Equal(want) || scheduled == want.IsZero() {
+			t.Errorf("job %s is due at %s, %t; want %s", c.Jobs[i].Name, due, scheduled, want)
+		}
+	}
+	if due, scheduled := c.Jobs[1].Next(time.Time{}); !due.IsZero() || !scheduled {
+		t.Errorf("a job that has never run is due at %s, %t", due, scheduled)
+	}
+}
+
+// job is the beginning of a file with a job; the rest of the text is further keys and the end of two maps.
+const job = "jobs: {a: {seeds: 'http://x.example/', "
+
+// Each mistake is reported with its place, the key, and what to write instead, also if another job is asked for.
+func TestWrongJobs(t *testing.T) {
+	for name, test := range map[string]struct{ text, job, key, what string }{
+		"not a map":             {"jobs: [a]", "", "jobs", "not a list of named jobs"},
+		"no value":              {"jobs:\n", "", "jobs", "no value"},
+		"job without keys":      {"jobs: {a: 1}", "", "jobs.a", "no keys"},
+		"name":                  {`jobs: {"a b": {seeds: "http://x.example/"}}`, "", "jobs.a b", "letters"},
+		"no seed":               {"jobs: {a: {depth: 1}}", "", "jobs.a", "no seed"},
+		"empty seeds":           {"jobs: {a: {seeds: []}}", "", "jobs.a", "no seed"},
+		"seed":                  {"jobs: {a: {seeds: [x.example]}}", "", "jobs.a.seeds", "x.example"},
+		"unknown key":           {job + "dept: 1}}", "", "jobs.a.dept", "no such key"},
+		"key of all crawls":     {job + "listen: ':80'}}", "", "jobs.a.listen", "no such key"},
+		"value":                 {job + "depth: deep}}", "", "jobs.a.depth", "not a whole number"},
+		"schedule":              {job + "schedule: daily}}", "", "jobs.a.schedule", "not a schedule"},
+		"keep":                  {job + "keep: 1y}}", "", "jobs.a.keep", "not a duration"},
+		"days":                  {job + "keep: 0d}}", "", "jobs.a.keep", "not a number of days"},
+		"quota":                 {job + "quota: much}}", "", "jobs.a.quota", "not a size"},
+		"unknown job":           {"jobs: {news: {seeds: 'http://x.example/'}}", "new", "jobs.new", "no such job"},
+		"other job":             {"jobs: {a: {seeds: 'http://x.example/'}, b: {depth: 1}}", "a", "jobs.b", "no seed"},
+		"identity":              {job + "purposes: [x]}}", "", "jobs.a.purposes", "directory of its own"},
+		"identity, shared data": {"data: /d\n" + job + "data: /d, for: [tdm]}}", "", "jobs.a.for", "directory of its own"},
+		"identity, other job": {job + "data: /d, for: [tdm]}, b: {seeds: 'http://x.example/', data: /d}}", "",
+			"jobs.a.for", "directory of its own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := config.Load(config.Input{File: file(t, "c.yaml", test.text), Job: test.job, Env: home(t)})
+			var found *config.Error
+			for _, e := range all(err) {
+				if e.Key == test.key {
+					found = e
+				}
+			}
+			if found == nil || !strings.Contains(found.Error(), test.what) {
+				t.Errorf("the errors are %v", err)
+			}
+		})
+	}
+}
+
+// Settings that jobs cannot replace are those of other verbs and of the cluster: each key is in one of the lists.
+func TestJobKeys(t *testing.T) {
+	for _, key := range config.JobKeys() {
+		own := slices.Contains([]string{"seeds", "schedule", "keep", "quota"}, key)
+		if !own && !slices.Contains(config.Keys(), key) {
+			t.Errorf("%s is no setting", key)
+		}
+	}
+}

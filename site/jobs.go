@@ -1,0 +1,86 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/disk"
+)
+
+// JobRun is the last crawl of a job in a data directory.
+type JobRun struct {
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended"`
+	// the crawl did everything that was due, or has reached a limit; otherwise it was interrupted or has failed
+	Complete bool            `json:"complete"`
+	Error    string          `json:"error,omitempty"` // why it failed
+	Summary  crawler.Summary `json:"summary"`
+}
+
+// retryJob is how long a job that has failed waits until it is due again.
+const retryJob = 10 * time.Minute
+
+// Due returns when a job is due after its last run; a zero JobRun means that it has never run. scheduled is false if
+// the job has no schedule. A crawl that was interrupted is due at once, and one that has failed after ten minutes, or
+// earlier if its schedule says so.
+func (r JobRun) Due(j config.Job) (due time.Time, scheduled bool) {
+	due, scheduled = j.Next(r.Began)
+	switch again := r.Ended.Add(retryJob); {
+	case !scheduled || r.Complete || r.Began.IsZero():
+	case r.Error == "":
+		due = r.Ended
+	case again.Before(due):
+		due = again
+	}
+	return due, scheduled
+}
+
+// jobsName is the name of the file in a data directory with the last run of each job.
+const jobsName = "jobs.json"
+
+// JobRuns returns the last run of each job in a data directory, by the name of the job.
+func JobRuns(dir string) (map[string]JobRun, error) {
+	runs := map[string]JobRun{}
+	file := filepath.Join(dir, jobsName)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return runs, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &runs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the last runs of jobs cannot be read; if %s is damaged, remove it: %w", file, err)
+	}
+	return runs, nil
+}
+
+// recordJob stores the run of a job that ends with sum and err. It adds its own error to err.
+func (s *Site) recordJob(ctx context.Context, job string, began time.Time, sum *CrawlSummary, err *error) {
+	failed := cmp.Or(*err, sum.Stopped)
+	run := JobRun{Began: began, Ended: time.Now().UTC(), Summary: sum.Summary,
+		Complete: failed == nil && ctx.Err() == nil && !sum.Changed}
+	if failed != nil {
+		run.Error = failed.Error()
+	}
+	*err = errors.Join(*err, func() error {
+		runs, err := JobRuns(s.cfg.Data)
+		if err != nil {
+			return err
+		}
+		runs[job] = run
+		text, err := json.MarshalIndent(runs, "", "  ")
+		if err != nil {
+			return err
+		}
+		return disk.Replace(filepath.Join(s.cfg.Data, jobsName), append(text, '\n'), 0o600)
+	}())
+}

@@ -1,0 +1,89 @@
+package site
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// newSecrets returns the header fields that identify the operator to the host of a URL, from the files that the
+// settings credentials and cookies name; nil if they name none. Cookies that hosts set are not kept.
+func newSecrets(cfg *config.Config) (func(*url.URL) http.Header, error) {
+	headers := map[string]http.Header{}
+	if cfg.Credentials != "" {
+		list, err := config.LoadCredentials(cfg.Credentials)
+		if err != nil {
+			return nil, &UsageError{Err: err}
+		}
+		for _, c := range list {
+			if err := addCredential(headers, c); err != nil {
+				return nil, &UsageError{Err: fmt.Errorf("%s: %w", cfg.Credentials, err)}
+			}
+		}
+	}
+	var jar http.CookieJar
+	if cfg.Cookies != "" {
+		f, err := os.Open(cfg.Cookies)
+		if err == nil {
+			jar, err = readCookies(f, time.Now())
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return nil, &UsageError{Err: fmt.Errorf("cookies: %s cannot be read: %w", cfg.Cookies, err)}
+		}
+	}
+	if len(headers) == 0 && jar == nil {
+		return nil, nil
+	}
+	return func(u *url.URL) http.Header { return secretsFor(u, headers, jar) }, nil
+}
+
+// addCredential adds the header fields of c under the key of its origin.
+func addCredential(headers map[string]http.Header, c config.Credential) error {
+	u, err := url.Parse(c.Origin)
+	if err != nil {
+		return err
+	}
+	key, err := policy.Key(u)
+	if err != nil {
+		return err
+	}
+	if headers[key] != nil {
+		return fmt.Errorf("the origin %s occurs twice", key)
+	}
+	headers[key] = c.Header
+	if c.User != "" {
+		headers[key].Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.User+":"+c.Password)))
+	}
+	return nil
+}
+
+// secretsFor returns the header fields for one URL.
+func secretsFor(u *url.URL, headers map[string]http.Header, jar http.CookieJar) http.Header {
+	out := http.Header{}
+	if key, err := policy.Key(u); err == nil {
+		out = headers[key].Clone()
+	}
+	if jar == nil {
+		return out
+	}
+	var pairs []string
+	for _, c := range jar.Cookies(u) {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	if len(pairs) > 0 {
+		if out == nil {
+			out = http.Header{}
+		}
+		out.Set("Cookie", strings.Join(pairs, "; "))
+	}
+	return out
+}
