@@ -17,8 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// exportedMetrics returns what crawl and serve export if everything is known: for each metric its labels, and for each label
-// its values.
+// exportedMetrics returns what crawl and serve export if everything is known: for each metric its labels, and for each
+// label its values.
 func exportedMetrics(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	registry := prometheus.NewRegistry()

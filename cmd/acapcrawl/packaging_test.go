@@ -106,8 +106,9 @@ func TestDockerfile(t *testing.T) {
 		}
 		return m[1]
 	}
-	if minor, with := find(read(t, "go.mod"), `^go (1\.\d+)\.`), find(file, `^FROM golang:(\d+\.\d+)\.\d+ `); minor != with {
-		t.Errorf("go.mod demands Go %s, and the container is built with %s", minor, with)
+	demanded, used := find(read(t, "go.mod"), `^go (1\.\d+)\.`), find(file, `^FROM golang:(\d+\.\d+)\.\d+ `)
+	if demanded != used {
+		t.Errorf("go.mod demands Go %s, and the container is built with %s", demanded, used)
 	}
 	user := find(file, `^USER ([1-9]\d*:[1-9]\d*)$`)
 	data := find(file, `^ENV ACAPCRAWL_DATA=(.*)$`)
