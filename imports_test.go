@@ -79,6 +79,7 @@ var owners = map[string][]string{
 	"github.com/gocolly/colly/":            {"acapcolly", "crawler", "site", "bench", "internal/careless"},
 	"github.com/andybalholm/brotli":        {"bench", "coding", "internal/faults", "internal/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"acapcolly", "page"},
+	"github.com/nlnwa/whatwg-url/":         {"acapcolly"},
 	"github.com/blevesearch/":              {"index", "index/segment", "bench"},
 	"github.com/RoaringBitmap/roaring/":    {"index", "index/segment"},
 	"github.com/temoto/robotstxt":          {"check", "bench"},

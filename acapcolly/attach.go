@@ -3,6 +3,7 @@ package acapcolly
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -50,22 +51,45 @@ type Permissions struct {
 	number map[weak.Pointer[colly.Request]]uint64 // number of the visit of a request
 }
 
-// Attach makes c obey the permissions of publishers. It must be called before c makes a request.
+// Attach makes c obey the permissions of publishers. It must be called before callbacks are registered and before c
+// makes a request. After an error, c makes no request at all: each fails with this error.
 func Attach(c *colly.Collector, o Options) (*Permissions, error) {
+	p, err := newPermissions(c, o)
+	if err != nil {
+		c.IgnoreRobotsTxt, c.CacheDir = true, ""
+		c.WithTransport(refuseAll{err})
+	}
+	return p, err
+}
+
+// refuseAll is the transport of a collector that could not be attached.
+type refuseAll struct{ err error }
+
+func (r refuseAll) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+	return nil, r.err
+}
+
+func newPermissions(c *colly.Collector, o Options) (*Permissions, error) {
 	who, err := crawlerOf(c, o.Crawler)
 	if err != nil {
 		return nil, err
+	}
+	for _, seed := range o.Seeds {
+		if _, err := url.Parse(seed); err != nil {
+			return nil, fmt.Errorf("the seed %q is not an address: %w", seed, err)
+		}
 	}
 	g := gate.New(gate.Options{UserAgent: c.UserAgent, Delay: o.Delay, PerHost: o.PerHost, Timeout: o.Timeout,
 		MaxBody: int64(c.MaxBodySize), AllowPrivate: o.AllowPrivate, Proxy: o.Proxy})
 	p := &Permissions{agent: c.UserAgent, gate: g, visits: map[uint64]*visit{},
 		number: map[weak.Pointer[colly.Request]]uint64{}, links: newLinks()}
 	for _, seed := range o.Seeds {
-		u, err := url.Parse(seed)
-		if err != nil {
-			return nil, fmt.Errorf("the seed %q is not an address: %w", seed, err)
+		if u, err := url.Parse(seed); err == nil {
+			g.Name(u)
 		}
-		g.Name(u)
 		p.links.permit(seed)
 	}
 	store := o.Store
@@ -118,13 +142,17 @@ func (p *Permissions) Attach(c *colly.Collector) error {
 		if is && !c.AllowURLRevisit && !p.links.wait(refusal.URL, r.Request) {
 			_ = r.Request.Retry() // its error arrives in OnError, too
 		}
+		p.askAgain() // an answer such as 404 may have links, too
 	})
-	c.OnScraped(func(*colly.Response) {
-		for _, r := range p.links.takeDue() {
-			_ = r.Retry() // its error arrives in OnError, too
-		}
-	})
+	c.OnScraped(func(*colly.Response) { p.askAgain() })
 	return nil
+}
+
+// askAgain begins the requests again that were refused and are permitted by now.
+func (p *Permissions) askAgain() {
+	for _, r := range p.links.takeDue() {
+		_ = r.Retry() // its error arrives in OnError, too
+	}
 }
 
 // Close closes idle connections and the store of the policies.

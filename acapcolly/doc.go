@@ -4,6 +4,8 @@
 //	c := colly.NewCollector(colly.UserAgent("examplebot/1.0 (+https://example.org/bot)"))
 //	permissions, err := acapcolly.Attach(c, acapcolly.Options{})
 //
+// Attach comes before callbacks are registered. If it returns an error, the collector makes no request at all.
+//
 // From then on
 //
 //   - each request of the collector passes a gate.Gate, redirects included: the policy of the origin, its take-downs,
@@ -27,6 +29,8 @@
 //	CacheDir            unset: a cached page would be shown without asking its publisher again
 //	request timeout     unset: it would count the time that a request waits for the pace of its host.
 //	                    Options.Timeout limits each request from the connection to the end of the body.
+//	MaxBodySize         the value at the time of Attach limits bodies for all collectors; 0 counts as 32 MiB
+//	redirects           the answer of a redirect that is not followed has no body, because it was not judged
 //
 // Some request header fields are always those of the gate: User-Agent, for which the policy is evaluated,
 // Accept-Encoding and Referer (none). Requests other than GET and HEAD are refused, because permissions say nothing

@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/PuerkitoBio/goquery"
 	"github.com/gocolly/colly/v2"
+	whatwg "github.com/nlnwa/whatwg-url/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
@@ -52,8 +55,14 @@ func newLinks() *links {
 	return &links{permitted: map[linkKey]struct{}{}, refused: map[linkKey]*refused{}}
 }
 
-// keyOf returns the key of an address. An address that has no normal form is its own.
+// spelling parses addresses as Colly does, which spells some of them in another way than package page.
+var spelling = whatwg.NewParser(whatwg.WithPercentEncodeSinglePercentSign())
+
+// keyOf returns the key of an address, in the spelling of Colly and in normal form, if it has one.
 func keyOf(link string) linkKey {
+	if u, err := spelling.Parse(link); err == nil {
+		link = u.Href(true)
+	}
 	if normal, err := address.Normal(link); err == nil {
 		link = normal
 	}
@@ -77,11 +86,10 @@ func (l *links) permit(list ...string) {
 	}
 }
 
-// refuse notes that a link may not be followed from a page.
-func (l *links) refuse(why LinkRefusal) {
+// refuse notes that the link with this key may not be followed from a page.
+func (l *links) refuse(key linkKey, why LinkRefusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := keyOf(why.URL)
 	if _, permitted := l.permitted[key]; !permitted && l.refused[key] == nil {
 		l.refused[key] = &refused{why: why}
 	}
@@ -118,7 +126,8 @@ func (l *links) takeDue() (list []*colly.Request) {
 	return list
 }
 
-// learn notes which links of a page may be followed, and which may not.
+// learn notes which links of a page may be followed, and which may not. If the page refuses any, all addresses in its
+// markup are refused that are not known to be permitted, however they are spelt and however many there are.
 func (l *links) learn(pg *page.Page, t *terms.Reached) {
 	var permitted []string
 	if t.Open(acap.Follow) {
@@ -126,34 +135,71 @@ func (l *links) learn(pg *page.Page, t *terms.Reached) {
 		permitted = append(permitted, t.Requisites()...)
 	}
 	l.permit(permitted...)
-	marked, _ := pg.NoFollow()
-	all := slices.Concat(pg.Links(page.Cut{}), pg.Requisites(page.Cut{}), marked)
-	open := map[string]bool{}
+	open := map[linkKey]bool{}
 	for _, link := range permitted {
-		open[link] = true
+		open[keyOf(link)] = true
 	}
-	for _, link := range all {
-		if !open[link] {
-			l.refuse(refusalOf(link, pg, t, slices.Contains(marked, link)))
+	marked, complete := pg.NoFollow()
+	refused := slices.DeleteFunc(slices.Concat(marked, pg.Links(page.Cut{}), pg.Requisites(page.Cut{})),
+		func(link string) bool { return open[keyOf(link)] })
+	if len(refused) == 0 && complete && t.Decide(acap.Follow).Allowed {
+		return
+	}
+	permits := t.Decide(acap.Follow).Allowed
+	why, byRel := refusalOf(pg, t), map[string]bool{}
+	for _, link := range marked {
+		byRel[link] = true
+	}
+	for _, link := range append(refused, writtenLinks(pg)...) {
+		key := keyOf(link)
+		if open[key] {
+			continue
 		}
+		one := why
+		if one.URL = link; byRel[link] && permits {
+			one.Why = "the page marks it with rel=nofollow"
+		}
+		l.refuse(key, one)
 	}
 }
 
-// refusalOf explains why a link of a page may not be followed. marked is set if the page marks it with rel=nofollow.
-func refusalOf(link string, pg *page.Page, t *terms.Reached, marked bool) LinkRefusal {
-	r := LinkRefusal{URL: link, Page: pg.URL().String(), Decision: t.Decide(acap.Follow)}
-	switch {
-	case !r.Decision.Allowed:
-		return r
-	case marked:
-		r.Why = "the page marks it with rel=nofollow"
+// writtenLinks returns all addresses in the markup of a page, resolved as Colly does.
+func writtenLinks(pg *page.Page) (list []string) {
+	if !pg.HTML() {
+		return nil
+	}
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(pg.Source()))
+	if err != nil {
+		return nil // reading from memory cannot fail
+	}
+	base := pg.URL().String()
+	if href, found := doc.Find("base[href]").Attr("href"); found {
+		if u, err := spelling.ParseRef(base, href); err == nil {
+			base = u.Href(false)
+		}
+	}
+	doc.Find("[href], [src], [action], [data]").Each(func(_ int, s *goquery.Selection) {
+		for _, name := range []string{"href", "src", "action", "data"} {
+			value, found := s.Attr(name)
+			if u, err := spelling.ParseRef(base, value); found && err == nil {
+				list = append(list, u.Href(true))
+			}
+		}
+	})
+	return list
+}
+
+// refusalOf explains why links of a page may not be followed. A link that the page marks with rel=nofollow has another
+// reason, if the decision permits to follow the others.
+func refusalOf(pg *page.Page, t *terms.Reached) LinkRefusal {
+	r := LinkRefusal{Page: pg.URL().String(), Decision: t.Decide(acap.Follow)}
+	if !r.Decision.Allowed {
 		return r
 	}
-	part, barred := t.FirstBarred(acap.Follow)
-	if !barred {
-		r.Why = "a request for it would ask the publisher for permission"
-		return r
+	if part, barred := t.FirstBarred(acap.Follow); barred {
+		r.Decision = part
+	} else {
+		r.Why = "the page does not permit following it"
 	}
-	r.Decision = part
 	return r
 }

@@ -109,7 +109,12 @@ func (t *transport) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Request = req
-	if redirects(resp) || req.Method == http.MethodHead {
+	switch {
+	case redirects(resp): // a page there is not judged, so callbacks must not see it, if the redirect is not followed
+		_ = resp.Body.Close()
+		resp.Body = http.NoBody
+		return resp, nil
+	case req.Method == http.MethodHead:
 		return resp, nil
 	}
 	if err := t.receive(req.Context(), v); err != nil {
@@ -157,7 +162,7 @@ func (p *Permissions) receive(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// withhold is the first OnResponse callback. It empties a response that did not pass the gate.
+// withhold is the first OnResponse callback after Attach. It empties a response that did not pass the gate.
 func (p *Permissions) withhold(r *colly.Response) {
 	if v := p.visitOf(r.Request); v == nil || len(v.trace.Hops) == 0 {
 		r.Body, r.Headers = nil, &http.Header{}
