@@ -67,6 +67,7 @@ type Config struct {
 	S3              S3
 	Cluster         Cluster
 	LogLevel        slog.Level // messages with a lower level are not logged
+	LogFormat       string     // LogText or LogJSON: the form of standard error
 
 	Jobs []Job  // the jobs of the configuration file, by name
 	Job  string // name of the job whose settings these are; "": none

@@ -297,6 +297,11 @@ Codes of findings that check reports as errors.`),
 		func(c *Config) *slog.Level { return &c.LogLevel }, logLevel,
 		func(l slog.Level) any { return strings.ToLower(l.String()) }, `
 The lowest level of messages that are logged on standard error: debug, info, warn or error.`),
+
+	setting("log_format", LogText, "",
+		func(c *Config) *string { return &c.LogFormat }, oneOf(LogFormats()...), plain, `
+The form of standard error: text, or json. With json each line is a JSON object with time, level and msg, also for
+notices, errors and progress. Only errors in the settings themselves stay text.`),
 })
 
 // Keys returns the names of all settings.
@@ -332,6 +337,18 @@ const (
 
 // Dialects returns the values of policy.dialect.
 func Dialects() []string { return []string{Dialect11, DialectPilot} }
+
+// The values of log_format.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// LogFormats returns the values of log_format.
+func LogFormats() []string { return []string{LogText, LogJSON} }
+
+// LogLevels returns the values of log_level.
+func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
 const prefix = "ACAPCRAWL_"
 

@@ -306,7 +306,7 @@ func parameter(s string) error {
 }
 
 func logLevel(v any) (slog.Level, error) {
-	s, err := oneOf("debug", "info", "warn", "error")(v)
+	s, err := oneOf(LogLevels()...)(v)
 	if err != nil {
 		return 0, err
 	}

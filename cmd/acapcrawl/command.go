@@ -109,6 +109,9 @@ line and the field that decided.`,
 	}
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		c.verb = strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")
+		if cmd.Name() == cobra.ShellCompRequestCmd {
+			completeValues(root)
+		}
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(c.wrongFlag)
@@ -129,11 +132,12 @@ line and the field that decided.`,
 	root.PersistentFlags().String("config", "", "read the settings from `FILE`")
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
+	setting(root.PersistentFlags(), "log-format")
 	root.AddCommand(
 		c.crawlVerb(), c.jobsVerb(), c.queueVerb(), c.statsVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
 		c.watchVerb(), c.serveVerb(), c.clusterVerb(),
 		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(),
-		c.versionVerb(),
+		c.completionVerb(), c.manVerb(), c.versionVerb(),
 	)
 	root.InitDefaultHelpCmd()
 	return root
@@ -194,6 +198,8 @@ func (c *Command) helpVerb(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",
 		Short: "Print how to use a verb",
+
+		ValidArgsFunction: completeVerbs(root),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verb, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {

@@ -16,6 +16,7 @@
 //	                       verbs that run in the process that has the data directory: in that process, where they were
 //	                       called, and between both
 //	output.go, progress.go standard output, and the line that is redrawn on a terminal
+//	json_lines.go          standard error as JSON
 //	status.go, summary.go  the state of a crawl, and its result
 //	report.go, metrics.go  pages that a crawl skipped, with reasons; metrics for Prometheus
 package main

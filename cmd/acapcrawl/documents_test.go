@@ -34,7 +34,8 @@ func documents(t *testing.T) []string {
 
 // TestDocumentedCommands runs every command in the sh blocks of README.md and docs, in order, on a
 // site that replaces https://example.com. Before the commands of a page of docs, the site is
-// crawled. Commands of the go tool must also be in the scripts of .ci.
+// crawled. Commands of the go tool must also be in the scripts of .ci, or in packaging/test, which .ci/nightly
+// runs. The bash blocks of docs/install.md are run by packaging/machine, on a clean machine.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	for _, name := range documents(t) {
@@ -57,7 +58,7 @@ func TestDocumentedCommands(t *testing.T) {
 
 // documentScript returns the script that runs the commands in a page of the documentation.
 func documentScript(t *testing.T, name, text string) string {
-	ci := read(t, ".ci/run") + read(t, ".ci/nightly")
+	ci := read(t, ".ci/run") + read(t, ".ci/nightly") + read(t, "packaging/test")
 	var script strings.Builder
 	script.WriteString("[!exec:sh] skip 'there is no shell'\nsite SITE site\nenv ACAPCRAWL_DELAY=0\nenv " +
 		"PATH=$WORK/bin:$PATH\n" +

@@ -20,8 +20,9 @@ import (
 // the help of the flag. Package config reads and checks the values of these flags like values in
 // the configuration file.
 var settingFlags = map[string]struct{ key, usage string }{
-	"data":      {"data", "store crawls in the directory `DIR`"},
-	"log-level": {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
+	"data":       {"data", "store crawls in the directory `DIR`"},
+	"log-level":  {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
+	"log-format": {"log_format", "write standard error as `FORM`: text, or json (an object in each line)"},
 	"crawler": {"crawler", "obey records for the user agent `NAME` (repeatable; the first is sent as " +
 		"User-Agent)"},
 	"purpose": {"purposes", "declare the purpose `P` (repeatable; '' declares that there is none)"},
@@ -99,6 +100,7 @@ func setting(flags *pflag.FlagSet, name string) {
 		flags.String(name, "", s.usage)
 	}
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // cannot fail: the flag exists
+	flags.SetAnnotation(name, wordsOfFlag, settingWords(name))
 }
 
 // judgedCrawler adds the flag --crawler to a verb that can decide for another crawler than the
@@ -137,6 +139,9 @@ func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, firs
 	cfg, err := config.Load(in)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.LogFormat == config.LogJSON && c.owner == nil { // the process of a guest converts what the guest prints
+		newProgress(c.Stderr).WriteJSON()
 	}
 	for _, file := range []*string{&cfg.SignatureKey, &cfg.Credentials, &cfg.Cookies, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
 		&cfg.Serve.Certificate, &cfg.Serve.Key} {

@@ -57,6 +57,7 @@ func jsonFlag(cmd *cobra.Command) *output { return formatFlags(cmd, []form{textF
 func formatFlags(cmd *cobra.Command, forms []form) *output {
 	o, list := &output{}, strings.Join(words(forms), ", ")
 	name := cmd.Flags().String("format", string(forms[0]), "write the result as `FORM`: "+list)
+	cmd.Flags().SetAnnotation("format", wordsOfFlag, words(forms)) // cannot fail: the flag exists
 	asJSON := cmd.Flags().Bool("json", false, "short for --format json")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		o.Form = form(*name)

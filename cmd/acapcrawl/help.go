@@ -20,7 +20,7 @@ var verbGroups = []struct{ heading, verbs string }{
 	{"Requests of publishers", "actions watch serve"},
 	{"Writing robots.txt", "check convert diff"},
 	{"Conformance", "conformance decide"},
-	{"Set-up", "demo config version help"},
+	{"Set-up", "demo config completion man version help"},
 }
 
 // flagGroups are the headings in the help of a verb, in their order, and the flags below each
@@ -88,11 +88,7 @@ func printHelp(w io.Writer, cmd *cobra.Command) error {
 // usageText returns the usage of a command, its verbs and its flags.
 func usageText(cmd *cobra.Command) string {
 	var b strings.Builder
-	use := cmd.UseLine()
-	if cmd.HasSubCommands() && cmd.Use == cmd.Name() { // a verb that does something itself says so in Use
-		use = cmd.CommandPath() + " VERB [flags]"
-	}
-	fmt.Fprintf(&b, "Usage:\n  %s\n", use)
+	fmt.Fprintf(&b, "Usage:\n  %s\n", useLine(cmd))
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
@@ -100,18 +96,33 @@ func usageText(cmd *cobra.Command) string {
 	for _, g := range flagGroups {
 		b.WriteString(flagsText(g.heading, groupedFlags(cmd, g.heading, g.flags)))
 	}
-	common := newFlagSet()
-	common.AddFlagSet(cmd.Root().PersistentFlags())
-	if cmd.HasParent() {
-	} else {
-		addFlag(common, cmd.Flags().Lookup("version"))
-	}
-	common.BoolP("help", "h", false, "print this help")
-	b.WriteString(flagsText("Flags of every verb", common))
+	b.WriteString(flagsText(commonHeading, commonFlags(cmd)))
 	if cmd.HasSubCommands() {
 		fmt.Fprintf(&b, "\n%s VERB --help prints the flags of a verb.\n", cmd.CommandPath())
 	}
 	return b.String()
+}
+
+// useLine returns the words of a call of cmd.
+func useLine(cmd *cobra.Command) string {
+	if cmd.HasSubCommands() && cmd.Use == cmd.Name() { // a verb that does something itself says so in Use
+		return cmd.CommandPath() + " VERB [flags]"
+	}
+	return cmd.UseLine()
+}
+
+// commonHeading is the heading of commonFlags.
+const commonHeading = "Flags of every verb"
+
+// commonFlags returns the flags that every verb has. The program itself also has --version.
+func commonFlags(cmd *cobra.Command) *pflag.FlagSet {
+	set := newFlagSet()
+	set.AddFlagSet(cmd.Root().PersistentFlags())
+	if !cmd.HasParent() {
+		addFlag(set, cmd.Flags().Lookup("version"))
+	}
+	set.BoolP("help", "h", false, "print this help")
+	return set
 }
 
 // verbsText returns the list of the verbs of cmd. The verbs of the program are grouped.

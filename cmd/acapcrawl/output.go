@@ -112,7 +112,11 @@ func (c *Command) orNothing(asJSON bool, none any, err error) error {
 
 // logger returns a logger that writes records of the configured level or higher to w.
 func logger(w io.Writer, cfg *config.Config) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel}))
+	o := &slog.HandlerOptions{Level: cfg.LogLevel}
+	if cfg.LogFormat == config.LogJSON {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
 }
 
 type writerFunc func([]byte) (int, error)

@@ -23,9 +23,10 @@ type progress struct {
 	now func() time.Time // the clock; nil: time.Now
 
 	mu    sync.Mutex
-	line  string    // the line that is drawn now
-	began time.Time // when the work began whose progress is shown; zero: not yet
-	last  time.Time // when a line was last drawn
+	json  *jsonLines // what is written becomes JSON; nil: it stays text
+	line  string     // the line that is drawn now
+	began time.Time  // when the work began whose progress is shown; zero: not yet
+	last  time.Time  // when a line was last drawn
 }
 
 // redraw is the shortest time between two lines on a terminal.
@@ -80,7 +81,7 @@ func (p *progress) Set(format string, args ...any) {
 	}
 	line := elapsed(now.Sub(p.began)) + ": " + fmt.Sprintf(format, args...)
 	if p.last = now; p.columns == nil {
-		fmt.Fprintln(p.w, line)
+		_, _ = p.w.Write(p.printable([]byte(line + "\n"))) // nobody waits for this line
 		return
 	}
 	if line != p.line {
@@ -121,9 +122,9 @@ func countLine(done, total int, noun string, took time.Duration) string {
 // Write makes the text b safe to print, and writes this text above the progress line.
 func (p *progress) Write(b []byte) (int, error) {
 	n := len(b)
-	b = []byte(display.Text(string(b)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	b = p.printable(b)
 	if p.line == "" {
 		_, err := p.w.Write(b)
 		return n, err
@@ -134,10 +135,33 @@ func (p *progress) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// printable makes the text b safe to print, as text or as JSON.
+func (p *progress) printable(b []byte) []byte {
+	if p.json != nil {
+		return p.json.lines(b, p.time())
+	}
+	return []byte(display.Text(string(b)))
+}
+
+// WriteJSON makes p write a JSON object for each line from now on, and draw nothing.
+func (p *progress) WriteJSON() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.json != nil {
+		return
+	}
+	p.eraseLine()
+	p.json, p.columns = &jsonLines{}, nil
+}
+
 // Done removes the progress line.
 func (p *progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.eraseLine()
+}
+
+func (p *progress) eraseLine() {
 	if p.line != "" {
 		io.WriteString(p.w, clearLine)
 		p.line = ""

@@ -93,7 +93,8 @@ func (j joined) Run() int {
 //	browser kill|gone DIR     kill the browser of that data directory; wait until no process of one is left
 //
 // FILE may be stdout or stderr. The condition chromium is true if Chromium is installed. Then
-// $CHROMIUM is its path, and $SANDBOX says whether its sandbox works.
+// $CHROMIUM is its path, and $SANDBOX says whether its sandbox works. The condition bash-completion
+// is true if bash and the package bash-completion are installed.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -101,11 +102,16 @@ func TestScript(t *testing.T) {
 		Setup: setup,
 		Cmds:  commands,
 		Condition: func(cond string) (bool, error) {
-			if cond != "chromium" {
-				return false, fmt.Errorf("unknown condition %s", cond)
+			switch cond {
+			case "chromium":
+				program, _ := pagecheck.FindChromium()
+				return program != "", nil
+			case "bash-completion":
+				_, err := os.Stat("/usr/share/bash-completion/bash_completion")
+				_, missing := exec.LookPath("bash")
+				return err == nil && missing == nil, nil
 			}
-			program, _ := pagecheck.FindChromium()
-			return program != "", nil
+			return false, fmt.Errorf("unknown condition %s", cond)
 		},
 	})
 }

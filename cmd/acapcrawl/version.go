@@ -14,7 +14,8 @@ import (
 type build struct {
 	Version        string   `json:"version"`
 	Commit         string   `json:"commit"`
-	Modified       bool     `json:"modified"` // built from a work tree with uncommitted changes
+	Module         string   `json:"module,omitempty"` // version of the module, if go install made the program
+	Modified       bool     `json:"modified"`         // built from a work tree with uncommitted changes
 	Go             string   `json:"go"`
 	Specifications []string `json:"specifications"`
 }
@@ -40,6 +41,9 @@ func (c *Command) printVersion() error {
 
 // String returns version, commit and Go version in words.
 func (b build) String() string {
+	if b.Module != "" {
+		return fmt.Sprintf("%s (module %s, %s)", b.Version, b.Module, b.Go)
+	}
 	changed := ""
 	if b.Modified {
 		changed = ", changed since"
@@ -47,10 +51,12 @@ func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s%s, %s)", b.Version, b.Commit, changed, b.Go)
 }
 
+const unknownValue = "unknown"
+
 // thisBuild returns the version data that the Go toolchain wrote into this program; missing values
-// are "unknown".
+// are unknownValue.
 func thisBuild() build {
-	b := build{Version: site.Version, Commit: "unknown", Go: "unknown", Specifications: site.Specifications()}
+	b := build{Version: site.Version, Commit: unknownValue, Go: unknownValue, Specifications: site.Specifications()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -63,6 +69,9 @@ func thisBuild() build {
 		case "vcs.modified":
 			b.Modified = s.Value == "true"
 		}
+	}
+	if b.Commit == unknownValue && strings.HasPrefix(info.Main.Version, "v") {
+		b.Module = info.Main.Version
 	}
 	return b
 }
