@@ -16,8 +16,8 @@ import (
 
 var updateAPI = flag.Bool("update-api", false, "write the files in the directory api")
 
-// public are the packages that other programs may use. Their exported declarations are in the directory api. A change there
-// must be intended, and be in CHANGELOG.md if it can break programs.
+// public are the packages that other programs may use. Their exported declarations are in the directory api. A change
+// there must be intended, and be in CHANGELOG.md if it can break programs.
 var public = []string{"acap", "acapcolly", "gate", "page", "policy", "site", "terms", "warc"}
 
 // The exported declarations of the public packages are as recorded, and each of them has an example.

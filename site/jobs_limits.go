@@ -20,8 +20,8 @@ func (o crawlOrder) least(limit int64) int64 {
 	return limit
 }
 
-// applyLimits erases what is older than o permits, and returns how many bytes of bodies may be received until the quota of
-// o is used up; 0 if there is no quota. The error says that it is used up.
+// applyLimits erases what is older than o permits, and returns how many bytes of bodies may be received until the
+// quota of o is used up; 0 if there is no quota. The error says that it is used up.
 func (s *Site) applyLimits(ctx context.Context, o CrawlOptions) (left int64, err error) {
 	if o.Keep > 0 {
 		h, err := s.held(ctx)

@@ -158,8 +158,8 @@ func ago(t, now time.Time) string { return span(max(now.Sub(t), 0)) + " ago" }
 func (c *Command) jobsShowVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show JOB", Short: "Show the settings of a job, and its last run", Args: cobra.ExactArgs(1),
-		Long: `Show a job: its seeds, the settings of its crawls that are not defaults with the source of each, and how its last
-run ended.`,
+		Long: `Show a job: its seeds, the settings of its crawls that are not defaults with the source of each, and how its
+last run ended.`,
 		Example: "  acapcrawl jobs show news",
 	}
 	out := jsonFlag(cmd)

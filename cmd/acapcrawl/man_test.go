@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Each verb has a page with each of its flags, and each line that begins with a dot is a request of roff that was meant.
+// Each verb has a page with each of its flags, and each line that begins with a dot is a request of roff that was
+// meant.
 func TestManualPages(t *testing.T) {
 	dir := t.TempDir()
 	root := (&Command{}).root()
