@@ -4,12 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
 )
 
 func TestOfferSurvivesJSON(t *testing.T) {
@@ -246,4 +251,32 @@ func (j apartJournal) Send(_ context.Context, offers []Offer) error {
 	defer j.store.mu.Unlock()
 	j.store.links[1] = append(j.store.links[1], sentOffers{1, slices.Clone(offers)})
 	return nil
+}
+
+// If something that a page needs cannot be requested at the moment, because of a lease, the visit is repeated later, and
+// the run goes on. If that lasts, the page counts as failed, and all others are visited.
+func TestPageNeedsAnotherHost(t *testing.T) {
+	for _, times := range []int{1, 100} {
+		s := newSite(t)
+		s.Page("/", "/needs", "/fine")
+		s.Page("/needs", "/after")
+		c := newCrawl(t)
+		var failures atomic.Int32
+		c.handler.receive = func(p *page.Page) (Receipt, error) {
+			if p.URL().Path == "/needs" && int(failures.Add(1)) <= times {
+				return Receipt{}, fmt.Errorf("the policy could not be read: %w", gate.ErrPaused)
+			}
+			return Receipt{Links: p.Links(page.Cut{}), Stored: true}, nil
+		}
+		sum := c.run(t, context.Background(), s.URL)
+		r, _, err := c.frontier.Get(s.URL + "/needs")
+		must(t, err)
+		if times == 1 && (sum.Fetched != 4 || s.Asked("/needs") != 2 || r.State != Fetched) {
+			t.Errorf("once: %+v, %+v; %v", sum, r, s.requests())
+		}
+		if times > 1 && (s.Asked("/needs") != maxTries || r.State != Failed || !strings.Contains(r.Why, "policy could not") ||
+			s.Asked("/fine") != 1) {
+			t.Errorf("always: %+v, %+v; %v", sum, r, s.requests())
+		}
+	}
 }

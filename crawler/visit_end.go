@@ -111,13 +111,18 @@ func (r *run) returnLease(l *Lease) error {
 }
 
 // stopOnError leaves an address queued for the next run, because its page could not be stored, and
-// ends this run.
+// ends this run. But if only something that the page needs could not be requested at this moment,
+// because of a lease, it postpones the visit, and the run continues.
 func (r *run) stopOnError(l *Lease, err error) error {
 	switch {
 	case broken(err): // a panic concerns only this page, so the run continues
 		return err
 	case errors.Is(err, ErrLost): // another machine visits the page, or this one when it has its lease again
 		return r.queue.Return(l, nil)
+	case errors.Is(err, gate.ErrPaused), errors.Is(err, gate.ErrForeign):
+		o := outcome{End: End{State: Failed, Why: fmt.Sprintf("%s could not be stored: %v", l.URL, err)}}
+		o.retry(l.Tries+1, time.Now())
+		return r.done(l, o, Receipt{})
 	}
 	r.stop() // must come before Return, or another worker would lease the address again
 	return errors.Join(fmt.Errorf("%s could not be stored: %w", l.URL, err), r.queue.Return(l, nil))

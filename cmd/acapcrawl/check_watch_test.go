@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,10 +28,30 @@ const (
 type watched struct {
 	t      *testing.T
 	dir    string
-	out    bytes.Buffer
-	errs   bytes.Buffer
+	out    said
+	errs   said
 	cancel context.CancelFunc
 	status chan int
+}
+
+// said is what a verb has printed.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// take returns what was printed since the last call.
+func (s *said) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.text.Reset()
+	return s.text.String()
 }
 
 // startWatch starts check --watch. files are names and contents in turn. The first look is half a
@@ -75,11 +96,10 @@ func (w *watched) wait(n int) {
 
 // expect waits until a change must have been seen, and compares the output since the last call: it
 // has all words, in their order, and if there are none it is empty.
-func (w *watched) expect(from *bytes.Buffer, words ...string) {
+func (w *watched) expect(from *said, words ...string) {
 	w.t.Helper()
 	w.wait(4)
-	text := from.String()
-	from.Reset()
+	text := from.take()
 	rest := text
 	for _, word := range words {
 		_, after, found := strings.Cut(rest, word)
@@ -98,7 +118,7 @@ func (w *watched) end(status int) {
 	w.t.Helper()
 	w.cancel()
 	if got := <-w.status; got != status {
-		w.t.Errorf("status %d, want %d: %s", got, status, w.errs.String())
+		w.t.Errorf("status %d, want %d: %s", got, status, w.errs.take())
 	}
 }
 
@@ -146,7 +166,7 @@ func testWatchIncomplete(t *testing.T) {
 	}
 	w.write("robots.txt", soundRobots+"# complete\n")
 	w.wait(4)
-	if text := w.out.String(); strings.Contains(text, "robots.txt:") || strings.Count(text, "nothing found") != 1 {
+	if text := w.out.take(); strings.Contains(text, "robots.txt:") || strings.Count(text, "nothing found") != 1 {
 		t.Errorf("printed %q", text)
 	}
 	w.end(statusDone)
