@@ -203,7 +203,7 @@ func testWatchJSON(t *testing.T) {
 	w.wait(1)
 	w.write("robots.txt", flawedRobots)
 	w.expect(&w.errs, "press Ctrl-C to stop.\n", "Z robots.txt changed\n")
-	arrays := strings.SplitAfter(w.out.String(), "]\n")
+	arrays := strings.SplitAfter(w.out.take(), "]\n")
 	if len(arrays) != 3 || arrays[0] != "[]\n" || !strings.Contains(arrays[1], `"missing-colon"`) || arrays[2] != "" {
 		t.Errorf("printed %q", arrays)
 	}
