@@ -40,8 +40,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // left.
 func browse(t *testing.T) *Browser {
 	t.Helper()
+	return browseFor(t, testTime)
+}
+
+// browseFor starts a browser with this time limit for a page.
+func browseFor(t *testing.T, limit time.Duration) *Browser {
+	t.Helper()
 	program, sandbox := pagecheck.Chromium(t)
-	o := Options{Program: program, Home: filepath.Join(t.TempDir(), "browser"), Time: testTime, Unguarded: !sandbox}
+	o := Options{Program: program, Home: filepath.Join(t.TempDir(), "browser"), Time: limit, Unguarded: !sandbox}
 	b, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -282,11 +288,12 @@ func TestDrawInTime(t *testing.T) {
 // If Fetch ignores its context, the page is drawn all the same, and other pages get their turn.
 func TestDrawWithoutLateParts(t *testing.T) {
 	t.Parallel() // it waits for the time limit
-	b := browse(t)
+	const limit = 3 * testTime // the page is drawn in the last part of it
+	b := browseFor(t, limit)
 	start := time.Now()
 	returned := false
 	late := func(context.Context, string, Kind) (Part, error) {
-		for len(b.turns) > 0 && time.Since(start) < 4*testTime {
+		for len(b.turns) > 0 && time.Since(start) < 4*limit {
 			time.Sleep(time.Millisecond)
 		}
 		returned = true
