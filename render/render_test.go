@@ -287,7 +287,7 @@ func TestDrawInTime(t *testing.T) {
 
 // If Fetch ignores its context, the page is drawn all the same, and other pages get their turn.
 func TestDrawWithoutLateParts(t *testing.T) {
-	t.Parallel() // it waits for the time limit
+	t.Parallel()               // it waits for the time limit
 	const limit = 3 * testTime // the page is drawn in the last part of it
 	b := browseFor(t, limit)
 	start := time.Now()
