@@ -154,7 +154,7 @@ func roffFlags(text string) string {
 	return b.String()
 }
 
-// seeAlso returns the section with the pages above and below a verb; "" if there are none.
+// seeAlso returns the section with the pages above and below a verb.
 func seeAlso(verb *cobra.Command) string {
 	var pages []string
 	if verb.HasParent() {
