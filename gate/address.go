@@ -60,7 +60,13 @@ func (g *Gate) checkAddress(key string, a netip.Addr) error {
 	case g.o.AllowPrivate, public != nil && !public.Load():
 		return nil
 	}
-	return &Refusal{URL: key, Rule: RuleAddress, Why: a.String() + " is " + what +
+	return notPublic(key, a.String(), what)
+}
+
+// notPublic returns the refusal of key (host:port). host is its name or address, and what is the kind of that, such as
+// "a loopback".
+func notPublic(key, host, what string) error {
+	return &Refusal{URL: key, Rule: RuleAddress, Why: host + " is " + what +
 		" address; name " + key + " as a seed or allow private addresses"}
 }
 

@@ -40,8 +40,7 @@ func (g *Gate) checkName(key string) error {
 		return &Refusal{URL: key, Rule: RuleAddress, Why: err.Error()}
 	}
 	if what := address.Inner(host); what != "" && !g.o.AllowPrivate && g.named.get(key) == nil {
-		return &Refusal{URL: key, Rule: RuleAddress, Why: host + " is " + what +
-			" address; name " + key + " as a seed or allow private addresses"}
+		return notPublic(key, host, what)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,20 +88,34 @@ func (s *Site) eachFrom(ctx context.Context, seeds []string, fn func(address str
 				wanted[numbers[normal]] = true
 			}
 		}
-		for after := ""; ; {
-			list, err := f.Records("", after, tallyBatch)
-			if err = errors.Join(err, ctx.Err()); err != nil || len(list) == 0 {
+		return eachRecord(ctx, f, func(r crawler.Record) error {
+			if !wanted[r.From()] {
+				return nil
+			}
+			if err := fn(r.URL); err != nil && !errors.Is(err, archive.ErrNotHeld) {
 				return err
 			}
-			for _, r := range list {
-				if !wanted[r.From()] || strings.HasPrefix(r.URL, "part:") {
-					continue
-				}
-				if err := fn(r.URL); err != nil && !errors.Is(err, archive.ErrNotHeld) {
-					return err
-				}
-			}
-			after = list[len(list)-1].URL
-		}
+			return nil
+		})
 	})
+}
+
+// eachRecord calls fn for each record of the queue, without those of required resources. No transaction is open during
+// fn.
+func eachRecord(ctx context.Context, f *crawler.Frontier, fn func(crawler.Record) error) error {
+	for after := ""; ; {
+		list, err := f.Records("", after, tallyBatch)
+		if err = cmp.Or(err, ctx.Err()); err != nil || len(list) == 0 {
+			return err
+		}
+		for _, r := range list {
+			if strings.HasPrefix(r.URL, "part:") {
+				continue
+			}
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		after = list[len(list)-1].URL
+	}
 }

@@ -208,18 +208,10 @@ func (w *statistics) page(ctx context.Context, r archive.Resource) error {
 
 // addresses counts all addresses of the queue. It reads a few at a time, because a crawl may use the queue.
 func (w *statistics) addresses(ctx context.Context, f *crawler.Frontier) error {
-	for after := ""; ; {
-		list, err := f.Records("", after, tallyBatch)
-		if err = cmp.Or(err, ctx.Err()); err != nil || len(list) == 0 {
-			return err
-		}
-		for _, r := range list {
-			if !strings.HasPrefix(r.URL, "part:") {
-				w.address(r)
-			}
-		}
-		after = list[len(list)-1].URL
-	}
+	return eachRecord(ctx, f, func(r crawler.Record) error {
+		w.address(r)
+		return nil
+	})
 }
 
 // address counts an address of the queue.
