@@ -24,13 +24,16 @@ func killGroup(cmd *exec.Cmd) {
 	}
 }
 
-// endGroup kills the processes that are left in the group of cmd, and waits up to two seconds until
-// they have ended.
+// endTime is how long endGroup waits. A killed process ends only when the kernel has released its memory, which takes
+// seconds on a busy machine.
+const endTime = 10 * time.Second
+
+// endGroup kills the processes that are left in the group of cmd, and waits until they have ended, at most endTime.
 func endGroup(cmd *exec.Cmd) {
 	if cmd.Process == nil {
 		return
 	}
-	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(endTime); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		if syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) != nil {
 			return
 		}
