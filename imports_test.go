@@ -18,8 +18,11 @@ import (
 
 const module = "github.com/acapcrawl/acapcrawl"
 
-// siblings lists for each package the packages of this module that it may import. The command may
-// import all. bench and internal are not listed, and only tests may import internal.
+// forTests is the folder of packages that only tests use.
+const forTests = "internal/test/"
+
+// siblings lists for each package the packages of this module that it may import; both may be below internal. The
+// command may import all. bench and internal/test are not listed, and only tests may import internal/test.
 var siblings = map[string][]string{
 	"acap":       {},
 	"page":       {"acap", "coding", "hop"},
@@ -75,9 +78,9 @@ var siblings = map[string][]string{
 var owners = map[string][]string{
 	"golang.org/x/net/publicsuffix":        {"address"},
 	"github.com/minio/minio-go/v7":         {"objects"},
-	"github.com/nats-io/":                  {"cluster", "cluster/server", "internal/natstest"},
-	"github.com/gocolly/colly/":            {"acapcolly", "crawler", "site", "bench", "internal/careless"},
-	"github.com/andybalholm/brotli":        {"bench", "coding", "internal/faults", "internal/squeeze"},
+	"github.com/nats-io/":                  {"cluster", "cluster/server", "internal/test/natstest"},
+	"github.com/gocolly/colly/":            {"acapcolly", "crawler", "site", "bench", "internal/test/careless"},
+	"github.com/andybalholm/brotli":        {"bench", "coding", "internal/test/faults", "internal/test/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"acapcolly", "page"},
 	"github.com/nlnwa/whatwg-url/":         {"acapcolly"},
 	"github.com/blevesearch/":              {"index", "index/segment", "bench"},
@@ -90,9 +93,9 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":               {"cmd/acapcrawl"},
 	"github.com/abadojack/whatlanggo":      {"page"},
 	"github.com/oschwald/maxminddb-golang": {"present"},
-	"github.com/maxmind/mmdbwriter":        {"internal/geo"},
+	"github.com/maxmind/mmdbwriter":        {"internal/test/geo"},
 	"github.com/dunglas/httpsfv":           {"acap", "conformance/second", "page", "preference"},
-	"github.com/chromedp/":                 {"render", "internal/pagecheck"},
+	"github.com/chromedp/":                 {"render", "internal/test/pagecheck"},
 	"golang.org/x/image/":                  {"thumbnail"},
 	"golang.org/x/time/":                   {"web"},
 	"golang.org/x/crypto/":                 {"web"},
@@ -103,7 +106,7 @@ var owners = map[string][]string{
 	"github.com/ledongthuc/pdf":            {"page"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance", "check"},
 	"github.com/santhosh-tekuri/":          {"check", "view"},
-	"go.yaml.in/yaml/":                     {"config", "internal/pipelines"},
+	"go.yaml.in/yaml/":                     {"config", "internal/test/pipelines"},
 }
 
 // listed holds the fields of the output of go list that the test uses.
@@ -120,8 +123,8 @@ func TestImports(t *testing.T) {
 			if s := mayImport(name, path); s != "" {
 				t.Errorf("%s imports %s: %s", name, path, s)
 			}
-			if strings.HasPrefix(path, module+"/internal/") && !strings.HasPrefix(name, "internal/") {
-				t.Errorf("%s imports %s: internal is for tests", name, path)
+			if strings.HasPrefix(path, module+"/"+forTests) && !strings.HasPrefix(name, forTests) {
+				t.Errorf("%s imports %s: %s is for tests", name, path, forTests)
 			}
 		}
 		for _, path := range p.TestImports {
@@ -149,12 +152,13 @@ func mayImport(name, path string) string {
 		}
 	}
 	sibling, ours := strings.CutPrefix(path, module+"/")
+	sibling = short(sibling)
 	if !ours || sibling == name {
 		return ""
 	}
 	top, _, _ := strings.Cut(name, "/")
 	switch {
-	case top == "bench" || top == "internal" || strings.HasPrefix(sibling, "internal/"):
+	case top == "bench" || strings.HasPrefix(name, forTests) || strings.HasPrefix(sibling, forTests):
 		return ""
 	case top == "cmd" && !strings.HasPrefix(sibling, "cmd/"):
 		return ""
@@ -204,8 +208,17 @@ func TestPackageDoc(t *testing.T) {
 	}
 }
 
+// name returns the path of the package in the module, short.
 func (p listed) name() string {
-	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+	return short(strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/"))
+}
+
+// short returns the path of a package without internal, if the package is not for tests.
+func short(path string) string {
+	if strings.HasPrefix(path, forTests) {
+		return path
+	}
+	return strings.TrimPrefix(path, "internal/")
 }
 
 func packages(t *testing.T) []listed {
@@ -237,7 +250,7 @@ func packages(t *testing.T) []listed {
 func TestRenames(t *testing.T) {
 	for _, p := range packages(t) {
 		name := p.name()
-		if name == "disk" || strings.HasPrefix(name, "internal/") {
+		if name == "disk" || strings.HasPrefix(name, forTests) {
 			continue
 		}
 		for _, file := range p.GoFiles {

@@ -13,10 +13,10 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/fetch"
+	"github.com/acapcrawl/acapcrawl/internal/preference"
 	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/preference"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 

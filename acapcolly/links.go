@@ -12,7 +12,7 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )

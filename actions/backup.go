@@ -3,7 +3,7 @@ package actions
 import (
 	"io"
 
-	"github.com/acapcrawl/acapcrawl/spool"
+	"github.com/acapcrawl/acapcrawl/internal/spool"
 )
 
 // Backup copies the file of the ledger as it is now. It calls create with the size of the file and

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/spool"
+	"github.com/acapcrawl/acapcrawl/internal/spool"
 )
 
 // damaged writes a ledger with the given content and a correct head, and returns its path.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 )
 
 // Head is the end of a chain. Each receipt and each answer of the channel contains the current

@@ -15,8 +15,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"github.com/acapcrawl/acapcrawl/disk"
-	"github.com/acapcrawl/acapcrawl/spool"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
+	"github.com/acapcrawl/acapcrawl/internal/spool"
 )
 
 // Errors that concern the archive as a whole. Test for them with errors.Is.

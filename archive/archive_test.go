@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 )
 
 func TestMain(m *testing.M) {

@@ -9,7 +9,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
 )
 
 // between limits the size of a partly decoded body, in bytes: twice the limit of the decoded body,

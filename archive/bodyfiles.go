@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 )
 
 const (

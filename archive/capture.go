@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 )
 
 // Capture is one preserved version of one URL.

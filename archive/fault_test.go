@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/interrupt"
+	"github.com/acapcrawl/acapcrawl/internal/test/interrupt"
 )
 
 // steps are all kinds of steps at which a write can fail.

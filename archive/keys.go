@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 )
 
 // keys is the file keys.db. It consists of slots of 32 bytes: the first slot is a header, and each

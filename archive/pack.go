@@ -9,7 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
 )
 
 // codec is a method of compressing a body.

@@ -7,7 +7,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
 )
 
 // body is a body that is ready to be stored, with the encoded texts of its capture and its

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
 )
 
 // longestURL follows from the maximal key size of bbolt, minus the longest suffix that this package

@@ -19,7 +19,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/spool"
+	"github.com/acapcrawl/acapcrawl/internal/spool"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/internal/interrupt"
+	"github.com/acapcrawl/acapcrawl/internal/test/interrupt"
 )
 
 // recovered recovers an archive into a new directory, and opens it.

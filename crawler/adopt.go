@@ -8,7 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // adoption is a call of Adopt that has not returned.

@@ -3,7 +3,7 @@ package crawler
 import (
 	"io"
 
-	"github.com/acapcrawl/acapcrawl/spool"
+	"github.com/acapcrawl/acapcrawl/internal/spool"
 )
 
 // Backup copies the last committed state of the frontier file while the crawl continues. It calls

@@ -11,9 +11,9 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 )
 
 // maxRedirects is the number of redirects that a visit follows.

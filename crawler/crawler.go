@@ -11,7 +11,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

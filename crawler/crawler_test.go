@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/faults"
+	"github.com/acapcrawl/acapcrawl/internal/test/faults"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

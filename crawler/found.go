@@ -11,7 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // foundKey returns a key of bFound: the number of a seed, then a host.

@@ -15,7 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 func TestMain(m *testing.M) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // Link returns the address at which the crawler follows a link: the normal form of raw without the

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // The kinds of a put, which is one record in the journal. A put is its kind, one byte; the length

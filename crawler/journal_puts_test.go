@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // putSamples are puts of all kinds.

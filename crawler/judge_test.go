@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 // TestTrouble checks which errors may not occur at a later visit: errors of the network, but not

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/internal/squeeze"
-	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
+	"github.com/acapcrawl/acapcrawl/internal/test/squeeze"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // AddSeeds queues addresses that the operator named, and returns their normal forms.

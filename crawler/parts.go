@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 )
 
 // Requirer is a Handler that stores resources which pages require (Receipt.Parts). The crawler

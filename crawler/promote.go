@@ -14,7 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // ErrFull means that no further address of a host is recorded, because FrontierOptions.MaxHost is

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // memoryQueue is a Queue in memory: it follows the rules of a Frontier with maps and one lock. It

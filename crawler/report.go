@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 )
 
 // Summary is the report of a run. `crawl --json` prints it as JSON.

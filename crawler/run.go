@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // prepare queues the seeds and the addresses that this run revisits.

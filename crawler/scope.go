@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // Scope says which addresses a crawl visits, relative to its seeds.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 func TestFilter(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // adopt gives a partition to a machine. Its owner knows nothing of it, but its right to request

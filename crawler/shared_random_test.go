@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 var sharedRuns = flag.Uint64("shared-runs", 8, "random crawls of TestSharedRandomUse")

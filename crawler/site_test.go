@@ -11,7 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // Real addresses, in testdata/addresses.txt, are not taken for traps.

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // The limits of one write transaction: the number of changes and of addresses offered in them.

@@ -240,7 +240,7 @@ type place struct{ file, name string }
 // order is 0 for a place that may decide something, and larger for places that only describe, check
 // or convert.
 func (p place) order() int {
-	folder, _, _ := strings.Cut(p.file, "/")
+	folder, _, _ := strings.Cut(strings.TrimPrefix(p.file, "internal/"), "/")
 	switch {
 	case slices.Contains([]string{"check", "config", "convert", "conformance", "cmd"}, folder):
 		return 2
@@ -266,8 +266,8 @@ func citations(t *testing.T, readings []reading) map[string][]place {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") ||
-			slices.Contains([]string{"internal", "bench", "testdata", "docs"}, d.Name())):
+		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || path == "../internal/test" ||
+			slices.Contains([]string{"bench", "testdata", "docs"}, d.Name())):
 			return filepath.SkipDir
 		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -372,7 +372,7 @@ func receiver(e ast.Expr) string {
 
 func readReadings(t *testing.T) []reading {
 	t.Helper()
-	text, err := os.ReadFile("../conformance/requirements/readings.jsonl")
+	text, err := os.ReadFile("../internal/conformance/requirements/readings.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

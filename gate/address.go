@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // named is the set of hosts (host:port) that the operator named. A named host may have a private or

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/coding"
-	"github.com/acapcrawl/acapcrawl/internal/squeeze"
-	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
+	"github.com/acapcrawl/acapcrawl/internal/test/squeeze"
 )
 
 const sentence = "The river rose in the night and fell by noon.\n"

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/faults"
+	"github.com/acapcrawl/acapcrawl/internal/test/faults"
 )
 
 // If an answer breaks a shared connection, no other page is lost: each request in progress is sent

@@ -24,5 +24,5 @@
 // RoundTrip follows no redirects, so each hop of a redirect chain is checked. A refusal is a
 // *Refusal, which errors.As finds in the errors of http.Client and in url.Error. Whatever a hostile
 // server answers, the result is one Hop or one error, in bounded time and memory; package
-// internal/faults lists such answers. Proxies named in the environment are not used; see Options.Proxy.
+// internal/test/faults lists such answers. Proxies named in the environment are not used; see Options.Proxy.
 package gate

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/coding"
-	"github.com/acapcrawl/acapcrawl/internal/squeeze"
-	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
+	"github.com/acapcrawl/acapcrawl/internal/test/squeeze"
 )
 
 // viaJSON returns v after it was encoded and decoded.

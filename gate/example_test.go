@@ -9,8 +9,8 @@ import (
 	"net/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/faults"
+	"github.com/acapcrawl/acapcrawl/internal/test/faults"
 )
 
 // maxFault is the limit for a body in these tests, in bytes.

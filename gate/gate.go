@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
 )
 
 // policyCap is the limit for a policy file in bytes, as sent and decoded. P1 4 (A19): only 500 KiB

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/coding"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 // quiet discards the log of a test server, because the tests send invalid requests to it.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/hop"
+	"github.com/acapcrawl/acapcrawl/internal/hop"
 )
 
 // MaxRedirects is the maximal number of redirects that Get follows.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // resolvedFor is how long an address from DNS determines pauses and slots before the name is

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // target checks the method and the scheme. It returns the URL that is checked against the policy

@@ -16,8 +16,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/coding"
-	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/internal/coding"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
 )
 
 // errStale is the error of a request that failed before its host did anything, because the

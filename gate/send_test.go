@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/squeeze"
+	"github.com/acapcrawl/acapcrawl/internal/test/squeeze"
 )
 
 // Conditional header fields are not sent again after a redirect, unless the client sets new ones.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // testKey is the Ed25519 key of RFC 9421 B.1.4.

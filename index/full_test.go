@@ -16,7 +16,7 @@ import (
 	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/blevesearch/bleve/v2"
 	bleveindex "github.com/blevesearch/bleve_index_api"
 
-	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/index/segment"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 )
 
 // Errors about an index as a whole, for use with errors.Is.

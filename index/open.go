@@ -15,8 +15,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
 
-	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/index/segment"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 )
 
 // Open opens the index in dir, and creates it if dir is missing or empty. It waits at most one

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/internal/growth"
+	"github.com/acapcrawl/acapcrawl/internal/test/growth"
 )
 
 func TestDeepPages(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/hop"
+	"github.com/acapcrawl/acapcrawl/internal/hop"
 )
 
 // Hop is one request and its response in the redirect chain to a page.

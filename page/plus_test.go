@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/internal/pictures"
+	"github.com/acapcrawl/acapcrawl/internal/test/pictures"
 )
 
 const (

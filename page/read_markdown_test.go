@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/growth"
+	"github.com/acapcrawl/acapcrawl/internal/test/growth"
 )
 
 func TestMarkdown(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/growth"
+	"github.com/acapcrawl/acapcrawl/internal/test/growth"
 )
 
 func TestTextOfXML(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 )
 
 // ErrClosed is returned by an Authority after Close.

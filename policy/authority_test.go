@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 )
 
 // RFC 9309 2.3 (O12): an origin is scheme, host and port, so another port has its own robots.txt.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/acapcrawl/acapcrawl/spool"
+	"github.com/acapcrawl/acapcrawl/internal/spool"
 )
 
 // Backup copies the file of the store in its present state. The store can be used at the same time.

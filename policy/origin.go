@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // MaxReferences is the maximal number of files that an origin's robots.txt can refer to. P1 2.3.2

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/preference"
+	"github.com/acapcrawl/acapcrawl/internal/preference"
 )
 
 // reader is a crawler that obeys all newer vocabularies.

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

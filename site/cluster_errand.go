@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 // errandTime limits how long a node waits for the answer to an errand, in addition to the time limit for a request. The

@@ -7,7 +7,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
 // TestCreditElsewhere checks that a node gets a credit from a host of another node, although the host fails at first.

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 

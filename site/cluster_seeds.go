@@ -3,8 +3,8 @@ package site
 import (
 	"context"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // mostSeedMessages is how long the journal of a partition may be to look for the outcome of a seed. In a longer one

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 // SharedSettings returns the settings that all nodes of the cluster have, for config.Input.Shared. It returns none if

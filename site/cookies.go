@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // readCookies reads a file of cookies in the format of Netscape, which browsers and curl export: one cookie on each

@@ -19,9 +19,9 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/internal/fakes3"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
-	"github.com/acapcrawl/acapcrawl/internal/s3servers"
+	"github.com/acapcrawl/acapcrawl/internal/test/fakes3"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/s3servers"
 )
 
 // copied is the archive of a node whose pages have copies.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/holdings"
-	"github.com/acapcrawl/acapcrawl/render"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/render"
 )
 
 // startDrawer starts the browser that draws the pages of a crawl until ctx ends; d is nil if no

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

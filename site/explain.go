@@ -9,9 +9,9 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/explain"
-	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/explain"
+	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 

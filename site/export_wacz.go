@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/wacz"
+	"github.com/acapcrawl/acapcrawl/internal/wacz"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 )
 
 // ForgetOptions say what the operator wants to be erased. Functions may be nil.

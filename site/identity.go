@@ -11,8 +11,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/disk"
-	"github.com/acapcrawl/acapcrawl/preference"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
+	"github.com/acapcrawl/acapcrawl/internal/preference"
 )
 
 // identity describes the crawler that fills a data directory. A crawl stores it there, so that

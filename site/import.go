@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 )
 
 // JobRun is the last crawl of a job in a data directory.

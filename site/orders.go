@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/cluster"
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 

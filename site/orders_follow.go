@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 // followOrders executes the orders of the cluster until the caller calls end. It returns when the orders that were

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
 // testPartitions is the number of partitions in the clusters of these tests.

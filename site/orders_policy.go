@@ -12,8 +12,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 )
 
 // CheckOutput checks the name of an output file. It returns a *UsageError in three cases: the file

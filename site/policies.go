@@ -10,9 +10,9 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
 )

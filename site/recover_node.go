@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/disk"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 )
 
 // Recovered is the result of RecoverNode.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 )
 
 // RunOptions select which policies RunRequests reads again, and how long it may run.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 

@@ -21,8 +21,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/disk"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 )
 
 // Restored is the result of Restore.

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // Sites reports what is known of the sites of a data directory; it implements view.Sites. Counting the

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // hostOf returns the report about the only origin of a host.

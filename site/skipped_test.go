@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // TestSkipped checks which of the possible causes a reader learns of an address that was not fetched, and the line.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 // stock knows of which partitions pages are archived in this data directory, for the status of the cluster. It is safe

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/objects"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/objects"
 )
 
 // archiveOptions returns where the archive of the data directory cfg.Data stores bodies, and copies of records and

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 )
 
 // SweepOptions are the settings of a sweep. Functions may be nil.

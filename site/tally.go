@@ -13,8 +13,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/present"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/present"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 const (

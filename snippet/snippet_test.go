@@ -8,7 +8,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"github.com/acapcrawl/acapcrawl/internal/prose"
+	"github.com/acapcrawl/acapcrawl/internal/test/prose"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

@@ -2,7 +2,7 @@ package terms
 
 import (
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 )
 
 // Failed reports whether a required resource could not be fetched because of a temporary failure.

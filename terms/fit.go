@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/snippet"
 )

@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 )
 
 // Picture is the source of a thumbnail.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/internal/kept"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 

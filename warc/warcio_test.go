@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/warcio"
+	"github.com/acapcrawl/acapcrawl/internal/test/warcio"
 )
 
 // findWarcio returns the path of npm's warcio, or skips the test.

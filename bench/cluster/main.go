@@ -17,7 +17,7 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/cluster/simulation"
+	"github.com/acapcrawl/acapcrawl/internal/cluster/simulation"
 )
 
 func main() {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/page"
-	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 

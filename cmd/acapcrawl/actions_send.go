@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // The limits of an HTTP request to the server (acapcrawl serve) of another operator.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 )
 
 func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r archiveRequest) error {

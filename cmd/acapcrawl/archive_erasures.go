@@ -10,7 +10,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // listedErasure is one erasure in archive erasures --json.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

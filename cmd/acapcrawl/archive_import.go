@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/wacz"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/acapcrawl/acapcrawl/wacz"
 )
 
 // importRequest holds the arguments of archive import that are not settings.

@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {

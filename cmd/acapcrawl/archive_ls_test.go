@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
 // filled makes a data directory with n captures, written in random order, and returns its name.

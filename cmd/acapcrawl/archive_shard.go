@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/present"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/present"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // listName is the hidden verb with which a process of a cluster lists what a node may show to a reader.

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/preference"
+	"github.com/acapcrawl/acapcrawl/internal/check"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/preference"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

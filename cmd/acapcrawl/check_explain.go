@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/docs"
+	"github.com/acapcrawl/acapcrawl/internal/check"
 )
 
 // explainedCode is what check --explain --json prints.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/acapcrawl/acapcrawl/check"
-	"github.com/acapcrawl/acapcrawl/disk"
-	"github.com/acapcrawl/acapcrawl/preference"
+	"github.com/acapcrawl/acapcrawl/internal/check"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
+	"github.com/acapcrawl/acapcrawl/internal/preference"
 )
 
 // runFix corrects every file in place and prints the changes. With DryRun it only prints the

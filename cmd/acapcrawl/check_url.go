@@ -6,10 +6,10 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/fetch"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/check"
+	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/site"

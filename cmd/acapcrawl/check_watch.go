@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/check"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // lookAgain is the time after which check --watch looks again whether a file has changed.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

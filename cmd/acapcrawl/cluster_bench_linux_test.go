@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/arrivals"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/arrivals"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
 // share is the share of a processor that each node of BenchmarkClusterNodes gets, as a percentage.

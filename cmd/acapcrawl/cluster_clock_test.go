@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 // aheadVariable is the environment variable that says by how much the clock of the program aheadProgram is ahead.

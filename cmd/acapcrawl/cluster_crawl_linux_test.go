@@ -11,8 +11,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/arrivals"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/arrivals"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
 // Three nodes crawl a web as politely as one, and request each page once. One node crawls the same web without a

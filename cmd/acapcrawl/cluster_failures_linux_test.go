@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
-	"github.com/acapcrawl/acapcrawl/internal/arrivals"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
-	"github.com/acapcrawl/acapcrawl/internal/oneway"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/test/arrivals"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/oneway"
 )
 
 // A node is killed in the middle. The others request what it had left, and only what was in progress twice.

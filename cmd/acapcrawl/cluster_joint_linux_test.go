@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/internal/arrivals"
+	"github.com/acapcrawl/acapcrawl/internal/test/arrivals"
 )
 
 // proportions are the size and the times of a crawl by several nodes.

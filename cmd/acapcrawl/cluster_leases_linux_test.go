@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/arrivals"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/arrivals"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
 // nodesBucket is the bucket in which a cluster keeps the leases of the nodes.

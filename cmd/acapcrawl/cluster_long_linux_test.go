@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/arrivals"
-	"github.com/acapcrawl/acapcrawl/internal/chaos"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
-	"github.com/acapcrawl/acapcrawl/internal/oneway"
+	"github.com/acapcrawl/acapcrawl/internal/test/arrivals"
+	"github.com/acapcrawl/acapcrawl/internal/test/chaos"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/oneway"
 )
 
 // clusterVariable is the environment variable that enables the long tests of clusters. Its value is how long

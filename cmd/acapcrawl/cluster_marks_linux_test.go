@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/cluster"
-	"github.com/acapcrawl/acapcrawl/internal/fakes3"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/test/fakes3"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
 // markedPage is a page whose address, title and text have words that occur nowhere else.

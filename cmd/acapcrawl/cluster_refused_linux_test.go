@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
 // A node whose seeds were all refused ends with status 3, also if other nodes own their hosts. The other nodes end with

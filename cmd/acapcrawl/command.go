@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/defect"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/check"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/site"

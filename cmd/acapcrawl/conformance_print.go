@@ -6,8 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/acapcrawl/acapcrawl/conformance"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // printConformance writes the results in the requested form.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/conformance"
-	"github.com/acapcrawl/acapcrawl/conformance/course"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/conformance/course"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/conformance/course"
+	"github.com/acapcrawl/acapcrawl/internal/conformance/course"
 )
 
 // acapcrawl violates no rule on the test site of conformance site, whatever its name, purposes and

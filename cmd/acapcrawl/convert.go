@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/convert"
+	"github.com/acapcrawl/acapcrawl/internal/convert"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/check"
-	"github.com/acapcrawl/acapcrawl/convert"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/check"
+	"github.com/acapcrawl/acapcrawl/internal/convert"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // runConvert converts a file. It prints to standard error what changes for crawlers, even if the

@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

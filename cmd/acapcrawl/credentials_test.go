@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 // A crawl sends credentials and cookies to the sites that they are for, and to no other site. Neither the data

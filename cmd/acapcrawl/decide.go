@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/conformance"
-	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 )
 
 func (c *Command) decideVerb() *cobra.Command {

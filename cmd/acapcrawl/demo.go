@@ -19,11 +19,11 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/page"
-	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

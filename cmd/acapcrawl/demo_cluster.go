@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
-	"github.com/acapcrawl/acapcrawl/cluster/server"
-	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/cluster/server"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
 )
 
 // The cluster of the demo: its hosts and its times, which are short so that nobody has to wait.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // demoWidth is the width of the demo's table, in columns.

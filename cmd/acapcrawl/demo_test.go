@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
 )
 
 // TestDemo crawls the reference publisher site as demo does and compares every row with what the

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/internal/check"
 )
 
 // heading returns what is compared.

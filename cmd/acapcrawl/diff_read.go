@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/convert"
-	"github.com/acapcrawl/acapcrawl/fetch"
+	"github.com/acapcrawl/acapcrawl/internal/check"
+	"github.com/acapcrawl/acapcrawl/internal/convert"
+	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/site"
 )

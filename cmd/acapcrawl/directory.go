@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

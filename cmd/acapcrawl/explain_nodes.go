@@ -8,11 +8,11 @@ import (
 	"io"
 	"slices"
 
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/explain"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/explain"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/internal/explain"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 

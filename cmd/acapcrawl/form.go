@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // form is the format of a report, for example json, as --format names it.

@@ -15,9 +15,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/memento"
+	"github.com/acapcrawl/acapcrawl/internal/memento"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // The words by which TestNothingHidden finds parts of the page. No other page contains them.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 // heldCrawl starts a crawl of a site with two pages. The site delays its answer for the second

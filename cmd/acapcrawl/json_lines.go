@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // jsonLines converts lines of text into the objects that slog.JSONHandler writes, so that a program

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/internal/interrupt"
+	"github.com/acapcrawl/acapcrawl/internal/test/interrupt"
 )
 
 // faultAt is the environment variable that says at which write to archive or ledger the function

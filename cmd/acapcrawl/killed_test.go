@@ -22,7 +22,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/index"
-	"github.com/acapcrawl/acapcrawl/internal/interrupt"
+	"github.com/acapcrawl/acapcrawl/internal/test/interrupt"
 )
 
 const mortalRobots = `ACAP-crawler: *

@@ -7,7 +7,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
 // locate completes who, the reader: it looks up the country and the host names of the reader's IP

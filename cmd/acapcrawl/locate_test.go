@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 // dns is a resolver that knows one host, ferry.quay.example at 192.0.2.7, and counts the queries.

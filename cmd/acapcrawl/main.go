@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 func main() { run(nil) }

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 // get requests url, and returns the status and the lines of the answer.

@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // The limits of what this process stores of the answer of a node, which may be damaged or hostile.

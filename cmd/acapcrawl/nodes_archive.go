@@ -15,8 +15,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/index"
-	"github.com/acapcrawl/acapcrawl/present"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/present"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // nodesArchive answers what readers ask about more than one page, from all nodes of a cluster. Requests about one page

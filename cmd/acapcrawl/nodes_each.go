@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // nodeResult is what one node has answered to a verb that runs on each node.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
 // running is a cluster of nodes, which are processes, that have crawled some hosts. The crawl goes on until the test

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 // forChange is for calls that change a ledger: a take-down is executed before the answer, which can take long.

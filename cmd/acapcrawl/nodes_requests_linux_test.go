@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // pagesOn returns the pages that a node has archived and that may be shown.

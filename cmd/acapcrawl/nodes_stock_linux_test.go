@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
 // The status of a cluster lists of which partitions each node has the only pages, also of a node that has ended.

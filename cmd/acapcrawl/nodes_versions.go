@@ -8,8 +8,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
 // The numbers of versions of which it is checked at once whether a node refuses them: a list that is read only in part

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/internal/disk"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

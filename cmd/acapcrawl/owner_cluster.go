@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/conformance"
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // crawlNewspaper serves the newspaper, crawls it and opens the data directory.

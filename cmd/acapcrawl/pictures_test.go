@@ -16,8 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 var updatePictures = flag.Bool("update-pictures", false, "write the pictures of docs/pictures")

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

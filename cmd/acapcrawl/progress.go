@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 	"golang.org/x/term"
 )
 

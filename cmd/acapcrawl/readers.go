@@ -10,9 +10,9 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // serveName is the verb that has a data directory open only as long as no other process needs it.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/explain"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/explain"
+	"github.com/acapcrawl/acapcrawl/internal/present"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // emptyArchive answers readers as long as the data directory is empty: nothing is archived, and no policy was read.

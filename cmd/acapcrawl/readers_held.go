@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // The limits of answers that are held in memory until slow clients have read them.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // visitorHeader names the visitor of a request that another process answers. A front server removes it

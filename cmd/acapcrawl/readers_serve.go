@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/web"
+	"github.com/acapcrawl/acapcrawl/internal/web"
 )
 
 // serveBeside answers readers and publishers at the address cfg.Listen, which is on loopback unless TLS is

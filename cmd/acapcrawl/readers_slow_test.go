@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // TestSlowReaders checks that clients which do not read long answers delay neither other readers nor a crawl.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/fakes3"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
-	"github.com/acapcrawl/acapcrawl/internal/s3servers"
+	"github.com/acapcrawl/acapcrawl/internal/test/fakes3"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/s3servers"
 )
 
 // lostNode is a cluster with one node whose pages have copies.

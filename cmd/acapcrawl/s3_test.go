@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/fakes3"
+	"github.com/acapcrawl/acapcrawl/internal/test/fakes3"
 )
 
 // TestBucketHasNoKeys checks that no key of a body, whole or in part, is in the bucket with the bodies.

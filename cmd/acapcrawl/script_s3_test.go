@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/acapcrawl/acapcrawl/internal/fakes3"
+	"github.com/acapcrawl/acapcrawl/internal/test/fakes3"
 )
 
 // buckets is the key of the object stores of a script, by name.

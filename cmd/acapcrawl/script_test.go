@@ -26,11 +26,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
-	"github.com/acapcrawl/acapcrawl/internal/fakes3"
-	"github.com/acapcrawl/acapcrawl/internal/geo"
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
-	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/internal/test/fakes3"
+	"github.com/acapcrawl/acapcrawl/internal/test/geo"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/test/testweb"
 )
 
 // raceOptions is the environment variable that configures the race detector. The value fastRace

@@ -11,7 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/index"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
 // shardRequest holds the hidden flags with which a process asks a node of a cluster to search.

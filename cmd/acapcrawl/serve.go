@@ -16,7 +16,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/web"
+	"github.com/acapcrawl/acapcrawl/internal/web"
 )
 
 func (c *Command) serveVerb() *cobra.Command {

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
 )
 
 const operatorPassword = "kelp and limpets"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/internal/web"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/acapcrawl/acapcrawl/web"
 )
 
 // runServeNodes answers readers and publishers from all nodes of a cluster until ctx ends. If cfg.Data is the data

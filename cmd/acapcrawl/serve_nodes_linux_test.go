@@ -17,8 +17,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/natstest"
-	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/internal/view"
 )
 
 // serveNodes runs serve --cluster, with further arguments, until the test or stop ends it. It returns the address.

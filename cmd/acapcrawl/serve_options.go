@@ -17,8 +17,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/internal/web"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/acapcrawl/acapcrawl/web"
 )
 
 // serverOptions listens at the configured address, and returns the options of a server for readers, without those

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/view"
-	"github.com/acapcrawl/acapcrawl/web"
+	"github.com/acapcrawl/acapcrawl/internal/view"
+	"github.com/acapcrawl/acapcrawl/internal/web"
 )
 
 // auditFile is the name of the file in the data directory in which serve records logins and

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
-	"github.com/acapcrawl/acapcrawl/explain"
-	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/display"
+	"github.com/acapcrawl/acapcrawl/internal/explain"
+	"github.com/acapcrawl/acapcrawl/internal/present"
+	"github.com/acapcrawl/acapcrawl/internal/thumbnail"
 	"github.com/acapcrawl/acapcrawl/snippet"
-	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
 // showRequest holds the arguments of show that are not settings.

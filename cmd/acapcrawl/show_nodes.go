@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/internal/address"
+	"github.com/acapcrawl/acapcrawl/internal/display"
 )
 
 // mostHead is how many bytes of each node's answer are read before one of them is chosen. Why a page is not shown needs

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
-	"github.com/acapcrawl/acapcrawl/internal/pictures"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/test/pictures"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
 )
 
 // story is a reader in front of the archive of the harbour.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
+	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
 )
 
 // nodeModule returns the directory with the modules of npm, or skips the test if one of the names is missing there.

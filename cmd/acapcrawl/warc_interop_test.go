@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acapcrawl/acapcrawl/internal/warcio"
+	"github.com/acapcrawl/acapcrawl/internal/test/warcio"
 	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/warc"
 )

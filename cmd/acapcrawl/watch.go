@@ -16,7 +16,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/internal/defect"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 

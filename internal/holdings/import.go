@@ -1,0 +1,221 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/acapcrawl/acapcrawl/internal/coding"
+	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/warc"
+)
+
+// ImportOptions selects how records are imported.
+type ImportOptions struct {
+	Policies terms.Policies               // policies to apply, without requests; nil means Options.Known
+	Normal   func(string) (string, error) // returns the form in which an address is stored; nil means unchanged
+	MaxBody  int64                        // greatest length of a body, in bytes
+}
+
+// Outcome is the result of importing one record.
+type Outcome string
+
+// These are the outcomes of records that could contain a page. Records of other kinds are only
+// counted.
+const (
+	TakenIn Outcome = "imported"
+	Already Outcome = "held"    // the same capture is already stored
+	Barred  Outcome = "refused" // prohibited by policy
+	Unfit   Outcome = "skipped" // contains no page, or none that can be stored
+	Broken  Outcome = "damaged"
+)
+
+// Imported is the result of importing one record.
+type Imported struct {
+	Offset  int64   `json:"offset"`
+	URL     string  `json:"url,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	Version int     `json:"version,omitempty"` // version of the new capture
+	Why     string  `json:"why,omitempty"`     // why no capture was made, as a clause; "" if one was made
+	Line    string  `json:"line,omitempty"`    // the policy line that decided; "" if no line did
+
+	Cuts []string `json:"cuts,omitempty"` // what was too large, as in Receipt.Cuts
+}
+
+// ImportCounts counts what an import did.
+type ImportCounts struct {
+	Records   int   `json:"records"`   // records read, of all kinds
+	Imported  int   `json:"imported"`  // new captures
+	Held      int   `json:"held"`      // captures that were already stored
+	Redirects int   `json:"redirects"` // redirects, new or already stored
+	Refused   int   `json:"refused"`
+	Skipped   int   `json:"skipped"`
+	Damaged   int   `json:"damaged"`
+	Cut       int   `json:"cut"`   // new captures that were not completely stored, read or indexed
+	Bytes     int64 `json:"bytes"` // bytes of the imported bodies, as sent
+}
+
+// These limits apply to the records that are imported at the same time, and to the heads of HTTP
+// messages.
+const (
+	importBatch = 64
+	importBytes = 16 << 20
+	longestHead = 1 << 20 // greatest length of a message head, in bytes; a longer request is not stored
+)
+
+// Import stores the pages of a WARC file as past captures, under today's policies. It refuses pages
+// that these policies prohibit to crawl or to preserve, and pages whose policy is not known. It
+// makes no request. A capture later than the last crawl becomes the current one, and is indexed if
+// it may be. The first dates of a page are replaced by dates in the file if these are earlier.
+//
+// Import calls told for every record that could contain a page and for every damaged record, in the
+// order of the file; told may be nil. A result is durable when told receives it. Import may be
+// repeated: captures already stored stay unchanged. Import needs about 150 bytes of memory per
+// body, and fewer bytes per request with a method other than GET.
+func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts,
+	error) {
+	if o.Policies == nil {
+		o.Policies = h.o.Known
+	}
+	if o.Normal == nil {
+		o.Normal = func(s string) (string, error) { return s, nil }
+	}
+	if told == nil {
+		told = func(Imported) {}
+	}
+	m := &importer{Holdings: h, ctx: ctx, o: o, told: told, decoders: coding.NewDecoders(), urls: map[string]bool{},
+		taken:   map[string]uint64{},
+		methods: methods{h.seed, map[uint64]string{}}}
+	err := m.read(warc.NewReader(file))
+	if m.counts.Imported > 0 { // searches that begin after Import find the new pages
+		err = errors.Join(err, h.indexer.drain())
+	}
+	return m.counts, err
+}
+
+// importer is the state of one import.
+type importer struct {
+	*Holdings
+	ctx      context.Context
+	o        ImportOptions
+	told     func(Imported)
+	decoders *coding.Decoders
+	counts   ImportCounts
+
+	asked   *question   // a request whose response has not been read yet
+	open    *incoming   // a response whose request or metadata may still follow in the file
+	chain   []*incoming // redirects that end at the next response
+	loose   [][2]string // redirects of the file, each as its address and its target
+	methods methods
+
+	batch []*incoming
+	urls  map[string]bool // addresses in the batch
+	bytes int64           // bytes in the batch
+
+	mu    sync.Mutex
+	taken map[string]uint64 // payload digest as written in a record → a capture with that payload
+	times versionTimes
+}
+
+// read imports the records of the file, skipping damaged ones.
+func (m *importer) read(in *warc.Reader) error {
+	for {
+		if err := m.ctx.Err(); err != nil {
+			return err
+		}
+		rec, err := in.Next()
+		var damage *warc.Damage
+		switch {
+		case err == io.EOF:
+			return errors.Join(m.finishResponse(), m.flush(), m.recordRedirects())
+		case errors.As(err, &damage):
+			m.add(&incoming{result: Imported{Offset: damage.Offset, Outcome: Broken, Why: "the record " + damage.What}})
+		case err != nil:
+			return fmt.Errorf("the file cannot be read: %w", err)
+		default:
+			m.counts.Records++
+			if err := m.readRecord(rec); err != nil {
+				return err
+			}
+		}
+		if len(m.batch) >= importBatch || m.bytes >= importBytes {
+			if err := m.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// reportDamage reports a damaged record.
+func (m *importer) reportDamage(rec *warc.Record, what string) {
+	m.add(&incoming{result: Imported{Offset: rec.Offset, URL: rec.Target(), Outcome: Broken, Why: what}})
+}
+
+// add appends a record to the batch.
+func (m *importer) add(x *incoming) {
+	m.batch = append(m.batch, x)
+	m.bytes += x.size()
+	for _, hop := range x.hops {
+		m.bytes += hop.size()
+	}
+	if x.url != "" {
+		m.urls[x.url] = true
+	}
+}
+
+// size returns how many bytes of memory x needs.
+func (x *incoming) size() int64 {
+	n := len(x.payload) + len(x.message.Head)
+	if x.request != nil {
+		n += len(x.request.head)
+	}
+	return int64(n)
+}
+
+// flush imports the batch, several records at a time, so that they share writes to the disk.
+func (m *importer) flush() error {
+	errs := make([]error, len(m.batch))
+	var wg sync.WaitGroup
+	for i, x := range m.batch {
+		if x.result.Outcome == "" {
+			wg.Go(func() { errs[i] = m.importSafely(x) })
+		}
+	}
+	wg.Wait()
+	for i, x := range m.batch {
+		if errs[i] != nil {
+			return fmt.Errorf("the record of %s at offset %d could not be imported: %w", x.url, x.result.Offset,
+				errs[i])
+		}
+		m.count(x)
+		m.told(x.result)
+	}
+	m.batch, m.bytes = m.batch[:0], 0
+	clear(m.urls)
+	return nil
+}
+
+func (m *importer) count(x *incoming) {
+	if x.redirect && (x.result.Outcome == TakenIn || x.result.Outcome == Already) {
+		m.counts.Redirects++
+		return
+	}
+	switch x.result.Outcome {
+	case TakenIn:
+		m.counts.Imported++
+		if len(x.result.Cuts) > 0 {
+			m.counts.Cut++
+		}
+		m.counts.Bytes += int64(len(x.payload))
+	case Already:
+		m.counts.Held++
+	case Barred:
+		m.counts.Refused++
+	case Unfit:
+		m.counts.Skipped++
+	case Broken:
+		m.counts.Damaged++
+	}
+}
