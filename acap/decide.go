@@ -11,6 +11,9 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	if p.byPurpose != nil {
 		return p.common(func(q *Policy) Decision { return q.Decide(u, r) }, k)
 	}
+	if p.stages != nil {
+		return joint(p.stages, func(q *Policy) Decision { return q.Decide(u, r) }, k, false)
+	}
 	if early := p.foreclosed(k); early != nil {
 		d = *early
 		d.Usage = u
@@ -62,13 +65,20 @@ func (p *Policy) foreclosed(k kind) *Decision {
 // purpose permits it; every other usage is permitted only if all purposes permit it. The limits of
 // all purposes are in force (X78).
 func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
+	return joint(p.byPurpose, decide, k, k == kCrawl)
+}
+
+// joint returns the decision on a usage of the kind k that several policies make together: the usage is
+// permitted if all of them permit it, or, if any is true, one of them. The limits of all that permit it
+// are in force.
+func joint(policies []*Policy, decide func(*Policy) Decision, k kind, any bool) Decision {
 	var out Decision
-	for i, q := range p.byPurpose {
+	for i, q := range policies {
 		d := decide(q)
 		switch {
 		case i == 0:
 			out = d
-		case k == kCrawl && d.Allowed && !out.Allowed, k != kCrawl && !d.Allowed && out.Allowed:
+		case d.Allowed == any && out.Allowed != any:
 			out = d
 		case d.Allowed && out.Allowed:
 			if out.Because == nil {

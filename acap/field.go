@@ -32,6 +32,9 @@ type Field struct {
 	Line   int    // counted from 1 in the decoded text of the document; in a header, the number of the header line
 	Column int    // counted from 1, in characters
 	Text   string // the field as written, without comment and outer blanks
+	// Scripted reports that the document is not the one that was sent, but what its scripts made of
+	// it: Line and Column count in that document.
+	Scripted bool
 
 	in *Field // in a finding about one token: the field that contains the token; otherwise nil
 }
@@ -48,6 +51,9 @@ func (f *Field) String() string {
 	case Request:
 		return fmt.Sprintf("request %d of %s: %s", f.Line, f.URL, f.Text)
 	}
+	if f.Scripted {
+		return fmt.Sprintf("%s (after its scripts):%d: %s", f.URL, f.Line, f.Text)
+	}
 	return fmt.Sprintf("%s:%d: %s", f.URL, f.Line, f.Text)
 }
 
@@ -61,7 +67,7 @@ func (f *Field) at(token string) *Field {
 	if token == "" {
 		return f
 	}
-	return &Field{Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column, Text: token, in: f}
+	return &Field{Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column, Text: token, Scripted: f.Scripted, in: f}
 }
 
 // maxLocated is how many bytes of a field are searched for a token.

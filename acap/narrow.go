@@ -26,19 +26,48 @@ func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
 // narrow does the work of Narrow. If muted is true, it reports no findings.
 func (p *Policy) narrow(page Own, muted bool) *Policy {
-	silent := len(page.Tags) == 0 && len(page.Marks) == 0 && len(page.Licences) == 0 && page.Unread == ""
-	if p == nil || p.refusal != nil || silent && page.Plus == nil {
+	switch after := page.Scripted; {
+	case p == nil || p.refusal != nil:
 		return p
-	}
-	if p.byPurpose != nil {
+	case p.byPurpose != nil:
 		return p.narrowEach(page)
+	case p.stages != nil:
+		return p.staged(p.stages[0].narrow(page, muted), p.stages[1].narrow(page, true))
+	case after != nil:
+		return p.staged(p.narrowTo(page, muted, false), p.narrowTo(*after, muted, true))
+	}
+	return p.narrowTo(page, muted, false)
+}
+
+// staged returns the joint policy of the policies asSent and scripted, which are p narrowed to a page as
+// sent, and to the page after its scripts ran.
+func (p *Policy) staged(asSent, scripted *Policy) *Policy {
+	q := *asSent
+	q.stages = []*Policy{asSent, scripted}
+	q.spoken = maps.Clone(asSent.spoken)
+	if q.spoken == nil {
+		q.spoken = map[string]bool{}
+	}
+	maps.Copy(q.spoken, scripted.spoken)
+	if scripted != p {
+		q.findings = slices.Concat(asSent.findings, scripted.findings[len(p.findings):])
+	}
+	return &q
+}
+
+// narrowTo returns p, which is for one purpose, narrowed to the page as sent, or, if scripted is true, to
+// the page after its scripts ran.
+func (p *Policy) narrowTo(page Own, muted, scripted bool) *Policy {
+	silent := len(page.Tags) == 0 && len(page.Marks) == 0 && len(page.Licences) == 0 && page.Unread == ""
+	if silent && page.Plus == nil {
+		return p
 	}
 	p = p.licensed(page.Plus)
 	if silent && page.Plus.DataMining == nil {
 		return p
 	}
 	q := *p
-	n := &narrowing{own: &own{marks: map[string][]*statement{}}, url: page.URL}
+	n := &narrowing{own: &own{marks: map[string][]*statement{}}, url: page.URL, scripted: scripted}
 	n.expander = expander{crawler: &q.crawler, file: p.file, page: true, seq: pageSeq}
 	n.muted = muted
 	u, err := url.Parse(page.URL)
@@ -99,8 +128,9 @@ const maxOwn = 10_000
 // narrowing reads the raw statements of one page.
 type narrowing struct {
 	expander
-	own *own
-	url string
+	own      *own
+	url      string
+	scripted bool // the statements are those that the page makes after its scripts ran
 	// how many bytes of each robots header have been read (RTAG 3.1.1, X25)
 	spent map[string]int
 	said  map[string][]*statement // statements in META tags about elements, by the id of the element (PILOT 1.3.1)

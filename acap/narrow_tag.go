@@ -33,10 +33,10 @@ func (n *narrowing) read(page Own) {
 		n.mark(&page.Marks[i])
 	}
 	if m := page.Tangled; m != nil {
-		n.tooComplex(&Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token})
+		n.tooComplex(n.classField(m))
 	}
 	if page.Unread != "" {
-		n.report(&Field{Source: Meta, URL: page.URL, Line: 1, Column: 1}, "too-complex", Error,
+		n.report(&Field{Source: Meta, URL: page.URL, Line: 1, Column: 1, Scripted: n.scripted}, "too-complex", Error,
 			"make the page smaller", "%s: nothing is permitted", page.Unread)
 		n.own.discard = &Decision{Reason: ByConflict, Note: page.Unread + ": what it says of itself is not known"}
 	}
@@ -47,12 +47,17 @@ func (n *narrowing) field(t *Tag) *Field {
 	if t.Source == Header {
 		text = t.Name + ": " + text
 	}
-	f := &Field{Source: t.Source, URL: n.url, Line: t.Line, Column: t.Column, Text: text}
+	f := &Field{Source: t.Source, URL: n.url, Line: t.Line, Column: t.Column, Text: text,
+		Scripted: n.scripted && t.Source == Meta}
 	if n.tags == nil {
 		n.tags = map[*Field]*Tag{}
 	}
 	n.tags[f] = t
 	return f
+}
+
+func (n *narrowing) classField(m *Mark) *Field {
+	return &Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token, Scripted: n.scripted}
 }
 
 // addressee reports whether a META name addresses the crawler, whether it names this crawler, and

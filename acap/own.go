@@ -17,6 +17,11 @@ type Own struct {
 	// these are the same statements. It is not stored.
 	Then *Own `json:"-"`
 
+	// Scripted holds the statements that the page makes after its scripts ran. It is nil if the page
+	// was not rendered, or if its scripts changed no statement. The other fields then hold the
+	// statements of the page as sent. Scripted only restricts: a usage must be permitted by both.
+	Scripted *Own `json:",omitempty"`
+
 	// Tangled is a mark inside so many other marks that it is not evaluated. It is nil if there is
 	// none. A page with such a mark may not be crawled.
 	Tangled *Mark `json:",omitempty"`

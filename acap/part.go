@@ -1,6 +1,9 @@
 package acap
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mark reads one class token (P2 2.2.5) and stores its statements about the element for
 // Policy.Part. A statement that cannot apply to only one element applies to the page (P2 2.2.5,
@@ -44,7 +47,7 @@ func (n *narrowing) mark(m *Mark) {
 // readToken reads a class token. lower is the token in lower case. It returns nil if the token has
 // no effect. pilot reports whether the token has the form of the pilot of 2007.
 func (n *narrowing) readToken(m *Mark, lower string) (e *entry, pilot bool) {
-	field := &Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token}
+	field := n.classField(m)
 	rest, ok := strings.CutPrefix(lower, scheme)
 	pilot = !ok
 	if pilot {
@@ -161,10 +164,8 @@ func (p *Policy) Marked() bool {
 	if p == nil {
 		return false
 	}
-	for _, q := range p.byPurpose {
-		if q.Marked() {
-			return true
-		}
+	if slices.ContainsFunc(slices.Concat(p.byPurpose, p.stages), (*Policy).Marked) {
+		return true
 	}
 	return p.own != nil && len(p.own.marks) > 0
 }
@@ -184,6 +185,9 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.anyKind()
 	if p != nil && p.byPurpose != nil {
 		return p.common(func(q *Policy) Decision { return q.Part(u, r, chain) }, k)
+	}
+	if p != nil && p.stages != nil {
+		return joint(p.stages, func(q *Policy) Decision { return q.Part(u, r, chain) }, k, false)
 	}
 	d := p.Decide(u, r)
 	if p == nil || p.own == nil || k == noKind || len(chain) == 0 || p.discarded() {

@@ -74,8 +74,11 @@ type Policy struct {
 	spoken      map[string]bool // the tokens of marks that make a statement for any purpose
 	byPurpose   []*Policy       // one policy for each declared purpose, if there are several (P1 2.3.3, C16)
 	purposes    []string
-	recorder    *recorder // set by Trace in its copy of a policy; otherwise nil
-	statements  int       // number of statements so far, including those for other crawlers
+	// the policy narrowed to the page as sent, and to the page after its scripts ran; both must
+	// permit. nil if the scripts changed no statement
+	stages     []*Policy
+	recorder   *recorder // set by Trace in its copy of a policy; otherwise nil
+	statements int       // number of statements so far, including those for other crawlers
 }
 
 // Unreachable returns the policy of an origin whose robots.txt could not be read. It refuses

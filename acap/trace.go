@@ -54,8 +54,8 @@ func (p *Policy) Trace(u Usage, r Resource, f Facts, refs ...Reference) []Rival 
 	if p == nil || k == noKind {
 		return nil
 	}
-	if p.byPurpose != nil {
-		return p.traceCommon(u, r, f, refs)
+	if several := p.parts(); several != nil {
+		return p.traceSeveral(several, u, r, f, refs)
 	}
 	q := *p
 	q.recorder = newRecorder()
@@ -369,18 +369,42 @@ func (t *trace) lose(s *statement, over *Field, why, rule string) {
 	t.add(s.field, s.kind, s.allow, Loses, why, rule, over)
 }
 
-// traceCommon does the work of Trace for a crawler with several purposes (P1 2.3.3, X11, X78).
-func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []Rival {
+// several is a policy that consists of several, for Trace: of a crawler with several purposes (P1 2.3.3,
+// X11, X78), or of a page whose scripts change its statements.
+type several struct {
+	policies    []*Policy
+	names       []string // for readers
+	need        string   // why a permission of one policy is not enough
+	all, limits string   // the readings behind need, and behind the limits of all being in force
+}
+
+// parts returns the policies of which p consists, or nil if it is one policy.
+func (p *Policy) parts() *several {
+	switch {
+	case p.byPurpose != nil:
+		s := &several{policies: p.byPurpose, need: "every purpose must be permitted", all: "X11", limits: "X78"}
+		for _, name := range p.purposes {
+			s.names = append(s.names, "purpose "+name)
+		}
+		return s
+	case p.stages != nil:
+		return &several{policies: p.stages, names: []string{"the page as sent", "the page after its scripts ran"},
+			need: "both must permit it"}
+	}
+	return nil
+}
+
+// traceSeveral does the work of Trace for a policy that consists of several.
+func (p *Policy) traceSeveral(s *several, u Usage, r Resource, f Facts, refs []Reference) []Rival {
 	d := p.Decide(u, r).At(f)
-	// the usage is refused although each purpose permits it: only the limits of all purposes
-	// together refuse
+	// the usage is refused although each policy permits it: only the limits of all together refuse
 	joint := !d.Allowed
-	for _, q := range p.byPurpose {
+	for _, q := range s.policies {
 		joint = joint && q.Decide(u, r).At(f).Allowed
 	}
 	var out rivals
-	for i, q := range p.byPurpose {
-		allowed, purpose := q.Decide(u, r).At(f).Allowed, "purpose "+p.purposes[i]
+	for i, q := range s.policies {
+		allowed, name := q.Decide(u, r).At(f).Allowed, s.names[i]
 		for _, v := range q.Trace(u, r, f, refs...) {
 			switch {
 			case v.Outcome == Loses, v.Outcome == Within:
@@ -388,18 +412,20 @@ func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []R
 				v.Outcome, v.Why, v.Rule, v.Over = Decides, "", "", nil
 			case allowed == d.Allowed && v.Outcome != Decides:
 			case allowed && d.Allowed:
-				v.Outcome, v.Why, v.Rule, v.Over = Binds, "it binds for "+purpose, "X78", d.Because
+				v.Outcome, v.Why, v.Rule, v.Over = Binds, "it binds for "+name, s.limits, d.Because
 			case joint:
-				v.Outcome, v.Why, v.Rule, v.Over = Loses,
-					"it permits for "+purpose+", but a condition of the other is not met", "X78, F16", d.Because
+				v.Outcome, v.Why, v.Over = Loses, "it permits for "+name+", but a condition of the other is not met",
+					d.Because
+				if v.Rule = s.limits; v.Rule != "" {
+					v.Rule += ", F16"
+				}
 			case allowed:
-				v.Outcome, v.Why, v.Rule, v.Over = Loses,
-					"it permits for "+purpose+", and every purpose must be permitted", "X11", d.Because
+				v.Outcome, v.Why, v.Rule, v.Over = Loses, "it permits for "+name+", and "+s.need, s.all, d.Because
 			case d.Allowed:
 				v.Outcome, v.Why, v.Rule, v.Over = Loses,
-					"it refuses for "+purpose+", and one purpose that may crawl is enough", "X11", d.Because
+					"it refuses for "+name+", and one purpose that may crawl is enough", s.all, d.Because
 			default:
-				v.Outcome, v.Why, v.Rule, v.Over = Agrees, "it refuses for "+purpose, "X11", d.Because
+				v.Outcome, v.Why, v.Rule, v.Over = Agrees, "it refuses for "+name, s.all, d.Because
 			}
 			out.put(v)
 		}

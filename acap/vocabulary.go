@@ -1,5 +1,7 @@
 package acap
 
+import "slices"
+
 // Vocabulary is a language other than ACAP in which publishers say how their resources may be used:
 // the records of RFC 9309, conventional tags and headers, and those that Crawler.Vocabularies adds.
 // ACAP decides first; then Decide calls each vocabulary. A vocabulary can restrict what ACAP
@@ -154,6 +156,8 @@ func (p *Policy) Opinions(u Usage, r Resource) (list []Said) {
 		return p.byPurpose[0].Opinions(u, r)
 	case p.refusal != nil:
 		return nil
+	case p.stages != nil:
+		return stricter(p.stages[0].Opinions(u, r), p.stages[1].Opinions(u, r))
 	}
 	if o := p.fieldOpinion(k, &r); o.Verdict != Unknown {
 		list = append(list, Said{"acap", o})
@@ -161,6 +165,21 @@ func (p *Policy) Opinions(u Usage, r Resource) (list []Said) {
 	for i, v := range p.crawler.Vocabularies {
 		if o := p.opinion(i+addedAt, u, &r); o.Verdict != Unknown {
 			list = append(list, Said{v.Name(), o})
+		}
+	}
+	return list
+}
+
+// stricter returns the opinions of list, and those of other that are stricter or of vocabularies that list
+// lacks.
+func stricter(list, other []Said) []Said {
+	for _, o := range other {
+		i := slices.IndexFunc(list, func(s Said) bool { return s.Vocabulary == o.Vocabulary })
+		switch {
+		case i < 0:
+			list = append(list, o)
+		case o.Verdict > list[i].Verdict:
+			list[i] = o
 		}
 	}
 	return list
@@ -194,7 +213,10 @@ func (p *Policy) Since(then *Policy) *Policy {
 		return p
 	}
 	q := *p
-	if p.byPurpose != nil {
+	switch {
+	case then.stages != nil:
+		return p.staged(p.Since(then.stages[0]), p.Since(then.stages[1]))
+	case p.byPurpose != nil:
 		q.byPurpose = make([]*Policy, len(p.byPurpose))
 		for i := range p.byPurpose {
 			q.byPurpose[i] = p.byPurpose[i].Since(then.byPurpose[i])

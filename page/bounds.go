@@ -226,7 +226,7 @@ func (p *Page) Weight() (bytes int64, risky bool) {
 			bytes += int64(len(hop.Wire))
 		}
 	}
-	body := p.Last().Body
+	body := p.Document()
 	if !p.textual() {
 		return 3 * bytes, false // a file that is not text, such as a PDF, is compressed and is read in parts
 	}
@@ -234,7 +234,12 @@ func (p *Page) Weight() (bytes int64, risky bool) {
 	tags, attrs := counts(src)
 	tags, attrs = min(tags, maxTags), min(attrs, maxAttrs)
 	bytes += int64(3*len(src) + tags*perTag + attrs*perAttr)
-	return bytes, p.HTML() && tags*maxOpen > riskyNodes && tags*min(maxOpen, countFormatting(src)) > riskyNodes
+	risky = p.HTML() && tags*maxOpen > riskyNodes && tags*min(maxOpen, countFormatting(src)) > riskyNodes
+	if p.sent != nil { // both documents are read
+		more, too := p.sent.Weight()
+		bytes, risky = bytes+more, risky || too
+	}
+	return bytes, risky
 }
 
 // WeightOf estimates the maximum memory for reading a page, in bytes, from the size of its body and
@@ -253,7 +258,10 @@ const mostPerByte = 30
 
 // Parse parses the page now. Without this call, the page is parsed when a part of it is first
 // needed.
-func (p *Page) Parse() { p.tree() }
+func (p *Page) Parse() {
+	p.tree()
+	p.Sent().tree()
+}
 
 // view returns b as a string that shares its memory: the caller must not change b.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Copy returns the part of the body that may be kept. If nothing must be cut, that is the unchanged
-// body, and cut is false. Otherwise it is the body without the elements that c cuts, in the
+// Copy returns the part of Document that may be kept. If nothing must be cut, that is the unchanged
+// document, and cut is false. Otherwise it is the document without the elements that c cuts, in the
 // original encoding (N28). The result is nil if nothing may be kept, or if a prohibited part cannot
 // be separated from the rest. If only some elements of a prohibited page may be kept, the elements
 // around them keep only names and classes.
@@ -20,7 +20,7 @@ func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 		if !c.keeps(nil) {
 			return nil, true
 		}
-		return p.Last().Body, false
+		return p.Document(), false
 	}
 	for _, m := range t.lost {
 		if !c.keeps([]acap.Mark{m}) {
@@ -30,7 +30,7 @@ func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 	pr := t.prune(c)
 	switch {
 	case !pr.changed:
-		return p.Last().Body, false
+		return p.Document(), false
 	case !pr.kept:
 		return nil, true
 	}

@@ -33,6 +33,7 @@
 //	             Requisites: the subresources of the page
 //	canonical.go Canonical
 //	resolve.go   relative references made absolute
+//	rendered.go  the page as sent and the document that its scripts made
 //	copy.go      Copy: the bytes that may be kept
 //	drawable.go  Drawable: whether marks apply to a picture of the page
 //	language.go  Language and LikelyLanguage

@@ -159,7 +159,7 @@ func innerText(n *html.Node) string {
 }
 
 // SetLicences replaces the associations with licence documents in Own by those in list, in which
-// the documents are read. Call it before others use the page.
+// the documents are read. For a rendered page, those of Own.Scripted follow those of Own. Call it before others use the page.
 func (p *Page) SetLicences(list []acap.Licence) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

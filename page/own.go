@@ -25,6 +25,9 @@ func (p *Page) readOwn() acap.Own {
 		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: challenge, Content: value, Line: line,
 			Column: 1})
 	}
+	if p.sent != nil {
+		return withScripted(p.sent.Own(), own)
+	}
 	return own
 }
 

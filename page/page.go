@@ -3,6 +3,7 @@ package page
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,10 +15,12 @@ import (
 type Hop = hop.Hop
 
 // Page is the response that the last hop of a redirect chain received. It is decoded and parsed
-// once, on first use. A Page is safe for concurrent use; the caller must not change its hops or
+// once, on first use. If its scripts ran (Hop.Rendered), text, links and statements on elements are
+// those of the document that they made, and Own holds the statements before and after. A Page is safe for concurrent use; the caller must not change its hops or
 // their bytes.
 type Page struct {
 	hops     []Hop
+	sent     *Page // the page as sent; nil if the page was not rendered
 	url      *url.URL
 	mime     string
 	source   func() decoded
@@ -41,6 +44,11 @@ func New(hops []Hop) *Page {
 		p.url = &url.URL{}
 	}
 	p.mime = mediaType(last)
+	if last.Rendered != nil && p.mime == "text/html" {
+		asSent := slices.Clone(hops)
+		asSent[len(asSent)-1].Rendered = nil
+		p.sent = New(asSent)
+	}
 	p.source = sync.OnceValue(p.decode)
 	p.tree = sync.OnceValue(p.parse)
 	p.own = sync.OnceValue(p.readOwn)
@@ -87,8 +95,15 @@ func (p *Page) Own() acap.Own {
 	own := p.own()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.licences != nil {
-		own.Licences = p.licences
+	if p.licences == nil {
+		return own
+	}
+	n := min(len(own.Licences), len(p.licences))
+	own.Licences = p.licences[:n]
+	if own.Scripted != nil {
+		scripted := *own.Scripted
+		scripted.Licences = p.licences[n:]
+		own.Scripted = &scripted
 	}
 	return own
 }
@@ -98,6 +113,9 @@ func (p *Page) decode() decoded {
 		return decoded{}
 	}
 	last := p.Last()
+	if p.sent != nil {
+		return decode(last.Rendered, "utf-8", true)
+	}
 	return decode(last.Body, charsetOf(contentType(last)), p.HTML() || p.xml())
 }
 

@@ -206,8 +206,8 @@ func (t *Terms) CopyText() (text string, ok bool) {
 	return t.page.Text(t.cut(t.Decide(acap.Preserve), &acap.Limits{})), true
 }
 
-// Copy returns the bytes that u may store or show; cut reports that these bytes are not the
-// original body. ok is false if u is prohibited, or if a prohibited part cannot be cut out of the
+// Copy returns the bytes that u may store or show, of a rendered page those of the document that its
+// scripts made; cut reports that these bytes are not the whole document. ok is false if u is prohibited, or if a prohibited part cannot be cut out of the
 // page (N28).
 func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	if t.page == nil {
@@ -217,10 +217,15 @@ func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	if !d.Allowed {
 		return nil, false, false
 	}
+	return t.copyOf(t.page, d)
+}
+
+// copyOf returns what Copy returns for one of the documents of the page under d, which permits the usage.
+func (t *Terms) copyOf(document *page.Page, d acap.Decision) (body []byte, cut, ok bool) {
 	if !t.policy.Marked() {
-		return t.page.Last().Body, false, true
+		return document.Document(), false, true
 	}
-	body, cut = t.page.Copy(t.cut(d, &acap.Limits{}))
+	body, cut = document.Copy(t.cut(d, &acap.Limits{}))
 	return body, cut, !cut || body != nil
 }
 

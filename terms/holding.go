@@ -21,7 +21,8 @@ type Holding struct {
 	Preserve acap.Decision
 	Uncut    bool   // Preserve is a refusal because a prohibited part cannot be cut out
 	Body     []byte // the copy that may be stored; nil if Preserve is a refusal
-	Cut      bool   // Body is not the original body
+	Rendered []byte // of a rendered page, the copy of the document that its scripts made; Body is the page as sent
+	Cut      bool   // Body is not the original body, or Rendered is not the whole document
 
 	// why Content may not be indexed; zero if Content may be indexed or if the existing entry may
 	// stay
@@ -63,14 +64,31 @@ func (t *Terms) setCopy(h *Holding, noArchive bool) {
 		return
 	}
 	var ok bool
-	if h.Body, h.Cut, ok = t.Copy(acap.Preserve); !ok {
+	if h.Body, h.Rendered, h.Cut, ok = t.preserved(); !ok {
 		h.Preserve = h.Preserve.Refuse(acap.ByProhibition, "a part that may not be kept cannot be cut out")
-		h.Body, h.Cut, h.Uncut = nil, false, true
+		h.Uncut = true
 		return
 	}
 	if h.Body == nil {
 		h.Body = []byte{}
 	}
+}
+
+// preserved returns what may be stored of the page as sent and, if it was rendered, of the rendered
+// document; cut reports that something had to be cut out. ok is false if it cannot be cut out of both.
+func (t *Terms) preserved() (body, rendered []byte, cut, ok bool) {
+	document, cut, ok := t.Copy(acap.Preserve)
+	if !ok {
+		return nil, nil, false, false
+	}
+	if !t.page.Rendered() {
+		return document, nil, cut, true
+	}
+	body, also, ok := t.copyOf(t.page.Sent(), t.Decide(acap.Preserve))
+	if !ok {
+		return nil, nil, false, false
+	}
+	return body, document, cut || also, true
 }
 
 func (t *Terms) setEntry(h *Holding, entry *Kept) {

@@ -102,11 +102,20 @@ func (t *Terms) FirstBarred(u acap.Usage) (d acap.Decision, barred bool) {
 // the newer vocabularies all statements of old apply, too: Held reads them from Then.
 func Earlier(now, old acap.Own) acap.Own {
 	now.Then = &old
-	now.Marks, now.Unread = slices.Clone(now.Marks), cmp.Or(now.Unread, old.Unread)
-	for _, m := range old.Marks {
-		if m.Place != acap.OnHead && prohibits(m) && !strings.HasSuffix(strings.ToLower(m.Token), "disallow-crawl") {
-			now.Marks = append(now.Marks, m)
-		}
+	now.Unread = cmp.Or(now.Unread, old.Unread)
+	said := old.Marks
+	if old.Scripted != nil {
+		now.Unread = cmp.Or(now.Unread, old.Scripted.Unread)
+		said = slices.Concat(said, old.Scripted.Marks)
+	}
+	said = slices.DeleteFunc(slices.Clone(said), func(m acap.Mark) bool {
+		return m.Place == acap.OnHead || !prohibits(m) || strings.HasSuffix(strings.ToLower(m.Token), "disallow-crawl")
+	})
+	now.Marks = slices.Concat(now.Marks, said)
+	if now.Scripted != nil {
+		after := *now.Scripted
+		after.Marks = slices.Concat(after.Marks, said)
+		now.Scripted = &after
 	}
 	return now
 }
@@ -117,6 +126,15 @@ func prohibits(m acap.Mark) bool { return strings.Contains(strings.ToLower(m.Tok
 // were cut out of it. said are the statements of the page before the cut. Permissions in said, and
 // statements missing from said, change nothing.
 func WithLost(own, said acap.Own) acap.Own {
+	if said.Scripted != nil {
+		after := own
+		if own.Scripted != nil {
+			after = *own.Scripted
+		}
+		after.Scripted = nil
+		after = WithLost(after, *said.Scripted)
+		own.Scripted, said.Scripted = &after, nil
+	}
 	own.Unread = cmp.Or(own.Unread, said.Unread)
 	there, elements := map[acap.Mark]int{}, 0
 	for _, m := range own.Marks {

@@ -67,7 +67,11 @@ func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s S
 // readLicences reads the licence documents that pg names, if there is a source for them. If ctx
 // ends, they remain unread.
 func (t *Terms) readLicences(pg *page.Page) {
-	list := pg.Own().Licences
+	own := pg.Own()
+	list := own.Licences
+	if own.Scripted != nil {
+		list = slices.Concat(list, own.Scripted.Licences)
+	}
 	if len(list) == 0 || t.sources.Licences == nil {
 		return
 	}
@@ -113,6 +117,9 @@ type Past interface {
 
 func (t *Terms) with(pg *page.Page, own acap.Own) *Terms {
 	t.page, t.marks = pg, own.Marks
+	if own.Scripted != nil { // the elements of the page are those that its scripts made
+		t.marks = own.Scripted.Marks
+	}
 	t.policy = t.policy.Narrow(own)
 	return t
 }

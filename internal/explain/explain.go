@@ -68,9 +68,10 @@ type Explanation struct {
 	Page    *page.Page  // the page of the question, or the stored page; nil: none
 	Answers []Explained // decisions in the order of Question.Usages
 
-	led     *refusedRedirect
-	origins []*policy.Origin // all origins whose policies were read; source lines are looked up in them
-	source  []string         // lines of the page; nil until first used
+	led      *refusedRedirect
+	origins  []*policy.Origin // all origins whose policies were read; source lines are looked up in them
+	source   []string         // lines of the page; nil until first used
+	rendered []string         // lines of the rendered document; nil until first used
 }
 
 // Explained is the decision on one usage, with all policy fields that contribute to the decision.

@@ -44,13 +44,17 @@ func (e *Explanation) pageLine(f *acap.Field) string {
 	if e.Page == nil || e.Page.Own().URL != f.URL {
 		return ""
 	}
-	if e.source == nil {
-		e.source = strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(e.Page.Source()), "\n")
+	document, lines := e.Page.Sent(), &e.source
+	if f.Scripted {
+		document, lines = e.Page, &e.rendered
 	}
-	if f.Line < 1 || f.Line > len(e.source) {
+	if *lines == nil {
+		*lines = strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(document.Source()), "\n")
+	}
+	if f.Line < 1 || f.Line > len(*lines) {
 		return ""
 	}
-	return e.source[f.Line-1]
+	return (*lines)[f.Line-1]
 }
 
 // Deciding returns the field that decided d, and how many characters of its source line to mark: the

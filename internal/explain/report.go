@@ -40,11 +40,13 @@ type ReportedField struct {
 	Line   int         `json:"line"`
 	Column int         `json:"column"`
 	Field  string      `json:"field"`
+	// the line is one of the document that the scripts of the page made
+	Scripted bool `json:"after_scripts,omitempty"`
 }
 
 // ReportField returns a field as JSON.
 func ReportField(f *acap.Field) ReportedField {
-	return ReportedField{f.Source, f.URL, f.Line, f.Column, f.Text}
+	return ReportedField{f.Source, f.URL, f.Line, f.Column, f.Text, f.Scripted}
 }
 
 // ReportedBound is a policy field, and the limits that this field sets.

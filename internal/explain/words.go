@@ -101,9 +101,17 @@ func whereOf(f *acap.Field, at string) string {
 	a, err := url.Parse(f.URL)
 	b, err2 := url.Parse(at)
 	if err == nil && err2 == nil && a.Scheme == b.Scheme && a.Host == b.Host {
-		return a.RequestURI()
+		return a.RequestURI() + afterScripts(f)
 	}
-	return f.URL
+	return f.URL + afterScripts(f)
+}
+
+// afterScripts says that the line of f is one of the document that the scripts of the page made.
+func afterScripts(f *acap.Field) string {
+	if f.Scripted {
+		return " (after its scripts)"
+	}
+	return ""
 }
 
 // PlaceWords returns the place of the field f in words, for pages: "robots.txt, line 12". It names the document by
@@ -111,7 +119,7 @@ func whereOf(f *acap.Field, at string) string {
 func PlaceWords(f *acap.Field, at string) string {
 	where := whereOf(f, at)
 	if f.URL == at {
-		where = "the page"
+		where = "the page" + afterScripts(f)
 	} else if len(where) > 1 {
 		where = strings.TrimPrefix(where, "/")
 	}
@@ -144,11 +152,11 @@ func shortly(f, at *acap.Field) string {
 	case f.Source == acap.Header:
 		return "the header " + f.Text
 	case f.Source == acap.Class:
-		return fmt.Sprintf("the class on line %d of the page", f.Line)
-	case f.URL == at.URL:
+		return fmt.Sprintf("the class on line %d of the page%s", f.Line, afterScripts(f))
+	case f.URL == at.URL && f.Scripted == at.Scripted:
 		return fmt.Sprintf("line %d", f.Line)
 	case f.Source == acap.Meta && f.Line > 0:
-		return fmt.Sprintf("line %d of the page", f.Line)
+		return fmt.Sprintf("line %d of the page%s", f.Line, afterScripts(f))
 	}
 	return PlaceWords(f, at.URL)
 }
