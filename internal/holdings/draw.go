@@ -26,7 +26,7 @@ func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, wh
 	if scene == nil {
 		return nil, nil, err
 	}
-	png, err := h.o.Drawer.Draw(t.Context(), render.Page(partOf(t.Page(), scene.Body)), func(ctx context.Context,
+	png, err := h.o.Drawer.Draw(t.Context(), drawablePage(t.Page(), scene.Body), func(ctx context.Context,
 		rawurl string, kind render.Kind) (render.Part, error) {
 		obtain := scene.Image
 		if kind == render.Sheet {
@@ -36,7 +36,7 @@ func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, wh
 		if err != nil {
 			return render.Part{}, err
 		}
-		return partOf(pg, pg.Last().Body), nil
+		return render.Part{Page: drawablePage(pg, pg.Last().Body)}, nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -49,10 +49,9 @@ func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, wh
 		scene, nil
 }
 
-// partOf returns a part of a drawing with the address and type of pg and with the given body.
-func partOf(pg *page.Page, body []byte) render.Part {
-	return render.Part{URL: pg.URL().String(), ContentType: cmp.Or(pg.Last().Header.Get("Content-Type"), pg.MIME()),
-		Body: body}
+// drawablePage returns a page or a part of a drawing with the address and type of pg and with the given body.
+func drawablePage(pg *page.Page, body []byte) render.Page {
+	return render.Page{URL: pg.URL().String(), ContentType: cmp.Or(pg.DocumentType(), pg.MIME()), Body: body}
 }
 
 // eraseDrawing deletes the drawing of the page at address if it was made with the resource at part.

@@ -1,14 +1,18 @@
-// Package render draws web pages with a headless Chromium that never uses the network.
+// Package render draws web pages and runs their scripts with a headless Chromium that never uses the
+// network.
 //
 // The caller passes the page as bytes. The package answers every request of the browser itself:
 // with the page, with the result of the caller's Fetch, or with an error. It lets no request
 // through. Further barriers protect against mistakes: the browser uses a proxy that does not exist,
-// resolves no names, and gets the page with a Content-Security-Policy that permits only style
-// sheets and images. Scripts are disabled. Every page has its own browser context, which is stored
-// only in memory.
+// resolves no names, and gets the page with a Content-Security-Policy. For Draw, scripts are disabled,
+// and the policy permits only style sheets and images. For Run, it prohibits what would make requests
+// outside of the page: workers, frames, windows, forms. Every page has its own browser context, which
+// is stored only in memory.
 //
 //	browser.go  Start, Draw, Close: the process, the limit of pages at a time, restarts
-//	draw.go     one page: its requests and its picture
+//	tab.go      one page: its requests
+//	draw.go     its picture
+//	run.go      Run: its scripts and the document that they make
 //	flags.go    the command line of the process
 package render
 
@@ -51,8 +55,9 @@ var (
 
 const (
 	atOnce     = 2  // pages that are drawn at a time
+	runsAtOnce = 4  // pages whose scripts run at a time
 	mostWait   = 8  // further pages that may wait
-	mostStarts = 10 // starts of the process, including the first
+	mostStarts = 10 // starts of the process, including the first, since it last worked
 
 	usualTime = 15 * time.Second
 	startTime = 30 * time.Second
@@ -64,6 +69,7 @@ type Browser struct {
 	o       Options
 	turns   chan struct{}
 	waiting chan struct{}
+	runs    chan struct{}
 
 	mu     sync.Mutex
 	now    *process // nil if no process was started since the last one ended
@@ -88,7 +94,8 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	if o.Time == 0 {
 		o.Time = usualTime
 	}
-	b := &Browser{o: o, turns: make(chan struct{}, atOnce), waiting: make(chan struct{}, atOnce+mostWait)}
+	b := &Browser{o: o, turns: make(chan struct{}, atOnce), waiting: make(chan struct{}, atOnce+mostWait),
+		runs: make(chan struct{}, runsAtOnce)}
 	if _, err := b.running(ctx); err != nil {
 		return nil, err
 	}
@@ -131,8 +138,17 @@ func (b *Browser) Draw(ctx context.Context, p Page, get Fetch) (png []byte, err 
 	}
 	if png, err = proc.draw(ctx, p, get, &late); err != nil && ctx.Err() == nil {
 		b.endIfHung(proc)
+	} else if err == nil {
+		b.works()
 	}
 	return png, err
+}
+
+// works notes that the process works: a browser that ends from time to time may be started again.
+func (b *Browser) works() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.starts = 1
 }
 
 // endIfHung ends a process that does not answer any more.

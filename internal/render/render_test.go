@@ -121,7 +121,7 @@ func (p *parts) get(_ context.Context, rawurl string, kind Kind) (Part, error) {
 	return part, nil
 }
 
-func sheet(css string) Part { return Part{ContentType: "text/css", Body: []byte(css)} }
+func sheet(css string) Part { return Part{Page: Page{ContentType: "text/css", Body: []byte(css)}} }
 
 func filled(c color.Color) Part {
 	img := image.NewRGBA(image.Rect(0, 0, 10, 10))
@@ -132,7 +132,7 @@ func filled(c color.Color) Part {
 	if err := png.Encode(&b, img); err != nil {
 		panic(err)
 	}
-	return Part{ContentType: "image/png", Body: b.Bytes()}
+	return Part{Page: Page{ContentType: "image/png", Body: b.Bytes()}}
 }
 
 var (
@@ -192,7 +192,7 @@ func TestDraw(t *testing.T) {
 		"style.css": sheet(
 			`@import "import.css"; body{margin:0;background:url(/back.png)} #sheet{height:100px;background:#00f} img{display:block;width:100px;height:100px}`),
 		"import.css": sheet(`#import{height:100px;background:#0f0}`),
-		"moved.png":  {URL: there + "elsewhere/here.png", ContentType: "image/png", Body: filled(red).Body},
+		"moved.png":  {Page: Page{URL: there + "elsewhere/here.png", ContentType: "image/png", Body: filled(red).Body}},
 		"back.png":   filled(red),
 		"poster.png": filled(blue),
 	}}
@@ -360,8 +360,8 @@ func TestDrawBounds(t *testing.T) {
 	if n := len(have.asked); n != mostRequests {
 		t.Errorf("%d requests", n)
 	}
-	have = &parts{have: map[string]Part{"large.css": {ContentType: "text/css",
-		Body: append(make([]byte, mostBytes), "body{background:red}"...)}}}
+	have = &parts{have: map[string]Part{"large.css": {Page: Page{ContentType: "text/css",
+		Body: append(make([]byte, mostBytes), "body{background:red}"...)}}}}
 	img := draw(t, b, html("http://quay.example/", `<link rel=stylesheet href=/large.css>`), have)
 	colours(t, img, map[image.Point]color.NRGBA{{600, 600}: white})
 	if _, err := b.Draw(t.Context(), Page{URL: "http://quay.example/", ContentType: "text/html",

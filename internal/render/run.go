@@ -1,0 +1,209 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// Budget limits what the scripts of one page may use.
+type Budget struct {
+	Time     time.Duration // for requests and scripts
+	Requests int
+	Bytes    int  // of the page, its parts and the resulting document
+	Screens  int  // how many screens the page is scrolled at most
+	Images   bool // request images; otherwise the browser gets an empty image for each
+}
+
+// Result is the document that the scripts of a page have made.
+type Result struct {
+	HTML []byte // UTF-8
+	// the budget that ended before the scripts had finished, as a clause; "" if they had finished
+	Ended string
+}
+
+const (
+	quietLoading  = time.Second            // without requests for this long, a page has finished
+	quietScrolled = 300 * time.Millisecond // the same after each scrolling
+	readTime      = 10 * time.Second       // for reading the document afterwards
+)
+
+// runGuard is the Content-Security-Policy of a document whose scripts run, in addition to its own. Because of
+// sandbox it can open no windows, send no forms and show no dialogs. Workers and frames, whose requests would
+// not be those of the page, cannot begin.
+const runGuard = "sandbox allow-scripts allow-same-origin; worker-src 'none'; child-src 'none'; frame-src 'none'; " +
+	"object-src 'none'; font-src data:; media-src 'none'; manifest-src 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; webrtc 'block'"
+
+// ErrScripts means that the scripts of a page never give the browser time to read it.
+var ErrScripts = errors.New("its scripts do not end")
+
+// Run lets the scripts of a page run, scrolls it, and returns the document when the page makes no more
+// requests or a budget has ended. It waits for its turn until ctx ends. Only GET requests for scripts, style
+// sheets, data and images are passed to get; for others the page gets an error. Nothing is stored in the
+// browser from one page to the next.
+func (b *Browser) Run(ctx context.Context, p Page, budget Budget, get Fetch) (r Result, err error) {
+	var late sync.WaitGroup
+	defer late.Wait()
+	select {
+	case b.runs <- struct{}{}:
+		defer func() { <-b.runs }()
+	case <-ctx.Done():
+		return r, ctx.Err()
+	}
+	proc, err := b.running(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r, err = proc.execute(ctx, p, budget, get, &late); err != nil && ctx.Err() == nil {
+		b.endIfHung(proc)
+	} else if err == nil {
+		b.works()
+	}
+	return r, err
+}
+
+func (p *process) execute(ctx context.Context, doc Page, budget Budget, get Fetch, late *sync.WaitGroup) (r Result,
+	err error) {
+	why := purpose{requests: budget.Requests, bytes: budget.Bytes, loading: budget.Time, whole: budget.Time + readTime,
+		scripts: true, kind: executed, header: runHeader, fetch: get}
+	if !budget.Images {
+		why.fetch = withoutImages(get)
+	}
+	err = p.open(ctx, doc, why, late, func(t *tab, loading, within context.Context) error {
+		t.awaitQuiet(loading, quietLoading)
+		t.scroll(loading, budget.Screens)
+		html, err := t.document(within)
+		switch {
+		case err != nil && within.Err() != nil && ctx.Err() == nil:
+			return ErrScripts
+		case err != nil:
+			return err
+		case len(html) > budget.Bytes:
+			return errLarge
+		}
+		r = Result{HTML: []byte(html), Ended: t.ended(loading, budget)}
+		return nil
+	})
+	return r, err
+}
+
+// ended returns which budget has ended, as a clause, or "".
+func (t *tab) ended(loading context.Context, budget Budget) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.made > t.requests:
+		return fmt.Sprintf("it makes more than %d requests", t.requests)
+	case t.full:
+		return fmt.Sprintf("it requests more than %d bytes", t.bytes)
+	case loading.Err() != nil:
+		return fmt.Sprintf("it is still loading after %s", budget.Time)
+	}
+	return ""
+}
+
+// awaitQuiet waits until the page has made no request for the time pause, or until ctx is done.
+func (t *tab) awaitQuiet(ctx context.Context, pause time.Duration) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	since, asked := time.Now(), t.asked.Load()
+	for {
+		select {
+		case now := <-tick.C:
+			if n := t.asked.Load(); n != asked || t.busy.Load() > 0 {
+				since, asked = now, n
+			} else if now.Sub(since) >= pause {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// scroll scrolls the page by one screen at a time, at most n times, until it is at its end and makes no more
+// requests.
+func (t *tab) scroll(ctx context.Context, n int) {
+	for range n {
+		asked := t.asked.Load()
+		more, err := chromedp.Evaluate[bool](`(() => { const e = document.scrollingElement;
+	if (!e) return false;
+	e.scrollTop += innerHeight;
+	return e.scrollTop + innerHeight < e.scrollHeight - 1 })()`)(ctx, t.target)
+		if err != nil { // the scripts of the page, or the end of ctx, prevent it
+			return
+		}
+		t.awaitQuiet(ctx, quietScrolled)
+		if !more && t.asked.Load() == asked {
+			return
+		}
+	}
+}
+
+// document returns the markup of the page as it is now.
+func (t *tab) document(ctx context.Context) (string, error) {
+	root, err := cdp.Call(ctx, t.target, dom.GetDocument, dom.GetDocumentParams{Depth: new(int64)}) // only the root
+	if err != nil {
+		return "", err
+	}
+	got, err := cdp.Call(ctx, t.target, dom.GetOuterHTML, dom.GetOuterHTMLParams{NodeID: root.Root.NodeID})
+	return got.OuterHTML, err
+}
+
+// executed returns the kind of a part that scripts may need.
+func executed(t network.ResourceType) (k Kind, ok bool) {
+	switch t {
+	case network.ResourceTypeScript:
+		return Script, true
+	case network.ResourceTypeXHR, network.ResourceTypeFetch:
+		return Data, true
+	}
+	return drawn(t)
+}
+
+// emptyImage is a transparent image of one pixel.
+const emptyImage = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00" +
+	"\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+
+func withoutImages(get Fetch) Fetch {
+	return func(ctx context.Context, rawurl string, kind Kind) (Part, error) {
+		if kind == Image {
+			return Part{Page: Page{URL: rawurl, ContentType: "image/gif", Body: []byte(emptyImage)}}, nil
+		}
+		return get(ctx, rawurl, kind)
+	}
+}
+
+// restricting are fields of a response that restrict what the page may do with it, or with itself, and that
+// the browser gets. No other field can make it do something.
+func restricting(name string) bool {
+	return strings.HasPrefix(name, "Access-Control-") || name == "Content-Security-Policy" ||
+		name == "X-Content-Type-Options" || name == "Cross-Origin-Resource-Policy"
+}
+
+func runHeader(p *Part, first bool) []*fetch.HeaderEntry {
+	list := []*fetch.HeaderEntry{{Name: "Content-Type", Value: p.ContentType}}
+	for name, values := range p.Header {
+		if !restricting(http.CanonicalHeaderKey(name)) {
+			continue
+		}
+		for _, value := range values {
+			list = append(list, &fetch.HeaderEntry{Name: name, Value: value})
+		}
+	}
+	if first {
+		list = append(list, guards(runGuard)...)
+	}
+	return list
+}

@@ -1,0 +1,202 @@
+//go:build unix
+
+package render
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// budget is enough for the pages of the tests.
+var budget = Budget{Time: testTime, Requests: 50, Bytes: 1 << 20, Screens: 10}
+
+// served are parts by address, for Run; asked are the addresses that were requested.
+type served struct {
+	parts map[string]Part
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (s *served) get(_ context.Context, rawurl string, _ Kind) (Part, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, rawurl)
+	part, ok := s.parts[rawurl]
+	if !ok {
+		return part, errors.New("refused")
+	}
+	if part.URL == "" {
+		part.URL = rawurl
+	}
+	return part, nil
+}
+
+func made(contentType, body string, header ...string) Part {
+	h := http.Header{}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return Part{Page: Page{ContentType: contentType, Body: []byte(body), Header: h}}
+}
+
+const there = "http://quay.example/"
+
+// The document is what scripts make of it, with what they requested, also after the page was scrolled.
+func TestRun(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	b := browse(t)
+	s := &served{parts: map[string]Part{
+		there + "app.js": made("text/javascript", `fetch("data.json").then(r => r.json()).then(d => {
+	document.getElementById("app").innerHTML = "<p>" + d.text + "</p><div style=height:3000px></div>";
+	document.title = d.text;
+	addEventListener("scroll", () => { if (!window.more) { window.more = 1; fetch("moved.json").then(r => r.text()).then(x => app.append(x)) } })
+})`),
+		there + "data.json":  made("application/json", `{"text": "Zoë's quay"}`),
+		there + "moved.json": {Page: Page{URL: there + "there/more.json", ContentType: "text/plain", Body: []byte("and more")}},
+	}}
+	r, err := b.Run(t.Context(), html(there+"a.html", `<title>x</title><div id=app></div><script src=app.js></script><img src=a.png>`),
+		budget, s.get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<!DOCTYPE html>", "<title>Zoë's quay</title>", "<p>Zoë's quay</p>", "and more",
+		`<script src="app.js">`} {
+		if !strings.Contains(string(r.HTML), want) {
+			t.Errorf("%s lacks %s", r.HTML, want)
+		}
+	}
+	slices.Sort(s.asked)
+	if want := []string{there + "app.js", there + "data.json", there + "moved.json"}; !slices.Equal(s.asked, want) || r.Ended != "" {
+		t.Errorf("asked for %v, ended %q", s.asked, r.Ended)
+	}
+}
+
+// The browser enforces what the responses say of the use of their content by others.
+func TestRunOrigins(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	b := browse(t)
+	const other = "http://other.example/"
+	s := &served{parts: map[string]Part{
+		other + "open.txt":  made("text/plain", "open", "Access-Control-Allow-Origin", "*"),
+		other + "inner.txt": made("text/plain", "inner"),
+	}}
+	page := html(there+"a.html", `<p id=out></p><script>for (const name of ["open", "inner"])
+	fetch("http://other.example/" + name + ".txt").then(r => r.text()).then(x => out.append(x), () => out.append("none"))</script>
+<script src=inline.js></script>`)
+	page.Header = http.Header{"Content-Security-Policy": {"script-src 'unsafe-inline'"}}
+	r, err := b.Run(t.Context(), page, budget, s.get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, _ := strings.Cut(string(r.HTML), "<script>")
+	if !strings.Contains(got, "open") || !strings.Contains(got, "none") || strings.Contains(got, "inner") {
+		t.Errorf("%s", got)
+	}
+	if slices.Contains(s.asked, there+"inline.js") {
+		t.Error("a script was requested that the page's own policy prohibits")
+	}
+}
+
+// Whatever scripts try, the network gets nothing, and the caller is asked only for GET requests of the page itself.
+func TestRunWalls(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	b := browse(t)
+	address, came := listener(t)
+	udp, err := net.ListenPacket("udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	at := "http://" + address + "/"
+	js := strings.ReplaceAll(strings.ReplaceAll(`
+const tries = [
+	() => fetch("AT/post", {method: "POST", body: "x"}), () => fetch("AT/head", {method: "HEAD"}),
+	() => fetch("AT/header", {headers: {"X-Secret": "1"}}), () => navigator.sendBeacon("AT/beacon", "x"),
+	() => fetch("AT/alive", {method: "POST", keepalive: true}), () => new WebSocket("ws://ADDRESS/"),
+	() => new EventSource("AT/events"), () => new Worker("AT/worker.js"), () => new SharedWorker("AT/shared.js"),
+	() => new Worker(URL.createObjectURL(new Blob(["fetch('AT/blob')"]))), () => navigator.serviceWorker.register("AT/service.js"),
+	() => open("AT/window.html"), () => { location.href = "AT/gone.html" }, () => document.forms[0].submit(),
+	() => { const i = document.createElement("iframe"); i.src = "AT/frame.html"; document.body.append(i) },
+	() => { const i = document.createElement("iframe"); i.srcdoc = "<img src=AT/inframe.png><script src=AT/inframe.js><\/script>"; document.body.append(i) },
+	() => { const i = document.createElement("iframe"); document.body.append(i); i.contentWindow.fetch("AT/blank.json") },
+	() => { const l = document.createElement("link"); l.rel = "prefetch"; l.href = "AT/prefetch"; document.head.append(l) },
+	() => { const l = document.createElement("link"); l.rel = "preconnect"; l.href = "AT/"; document.head.append(l) },
+	() => { const a = document.createElement("a"); a.ping = "AT/ping"; a.href = "AT/a.html"; document.body.append(a); a.click() },
+	() => { const v = document.createElement("video"); v.src = "AT/film.mp4"; document.body.append(v) },
+	() => { const o = document.createElement("object"); o.data = "AT/object.svg"; document.body.append(o) },
+	() => new FontFace("f", "url(AT/font.woff2)").load(), () => new WebTransport("https://ADDRESS/"),
+	() => { const p = new RTCPeerConnection({iceServers: [{urls: "stun:ADDRESS"}]}); p.createDataChannel("x"); p.createOffer().then(o => p.setLocalDescription(o)) },
+	() => import("AT/module.js"), () => navigator.credentials.get({identity: {providers: [{configURL: "AT/fedcm", clientId: "1"}]}}),
+	() => fetch("file:///etc/passwd").then(r => r.text()).then(x => document.body.append(x)),
+	() => alert(1), () => prompt("x"), () => { onbeforeunload = () => "stay" }, () => print(),
+];
+for (const f of tries) try { const p = f(); if (p && p.catch) p.catch(() => {}) } catch (e) {}
+document.body.append("tried");
+`, "AT/", at), "ADDRESS", address)
+	s := &served{parts: map[string]Part{at + "app.js": made("text/javascript", js)}}
+	r, err := b.Run(t.Context(), html(at+"a.html", `<body><form action=`+at+`form method=post></form><script src=app.js></script>`), budget, s.get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(r.HTML); !strings.Contains(text, "tried") || strings.Contains(text, "root:") {
+		t.Errorf("%s", text)
+	}
+	if n := came.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+	_ = udp.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if _, from, err := udp.ReadFrom(make([]byte, 100)); err == nil {
+		t.Errorf("a packet from %v", from)
+	}
+	for _, asked := range s.asked {
+		if name := strings.TrimPrefix(asked, at); name != "app.js" && name != "module.js" && name != "header" && name != "blank.json" {
+			t.Errorf("asked for %s", asked)
+		}
+	}
+}
+
+// Each budget ends the work of scripts; the document is what they have made until then.
+func TestRunBudgets(t *testing.T) {
+	t.Parallel() // it waits for time limits
+	b := browse(t)
+	large := made("text/plain", strings.Repeat("x", 2000))
+	s := &served{parts: map[string]Part{there + "1.txt": large, there + "2.txt": large, there + "3.txt": large}}
+	small := Budget{Time: time.Second, Requests: 5, Bytes: 4000, Screens: 2}
+	for _, c := range []struct{ name, script, ended string }{
+		{"requests", `for (let i = 0; i < 10; i++) fetch("a" + i)`, "it makes more than 5 requests"},
+		{"bytes", `for (let i = 1; i < 4; i++) fetch(i + ".txt")`,
+			"it requests more than 4000 bytes"},
+		{"time", `setInterval(() => fetch("a"), 10); fetch("a")`, ""},
+		{"scrolling without end", `addEventListener("scroll", () => { const d = document.createElement("div"); d.style.height = "9000px"; document.body.append(d) })
+const d = document.createElement("div"); d.style.height = "9000px"; document.body.append(d)`, ""},
+	} {
+		r, err := b.Run(t.Context(), html(there+"a.html", "<body>begin<script>"+c.script+"</script>"), small, s.get)
+		if err != nil || !strings.Contains(string(r.HTML), "begin") || c.ended != "" && r.Ended != c.ended {
+			t.Errorf("%s: %q, %v", c.name, r.Ended, err)
+		}
+		if c.name == "time" && r.Ended == "" {
+			t.Errorf("%s: not ended", c.name)
+		}
+	}
+	small.Bytes = 1 << 20
+	if _, err := b.Run(t.Context(), html(there+"a.html", "<script>document.write('x'.repeat(2 << 20))</script>"), small,
+		s.get); !errors.Is(err, errLarge) {
+		t.Errorf("a large document: %v", err)
+	}
+	if _, err := b.Run(t.Context(), html(there+"a.html", "<body><script>setTimeout(() => { for (;;); }, 100)</script>"), small,
+		s.get); !errors.Is(err, ErrScripts) {
+		t.Errorf("a script without end: %v", err)
+	}
+	r, err := b.Run(t.Context(), html(there+"b.html", "<p>next"), small, s.get)
+	if err != nil || !strings.Contains(string(r.HTML), "<p>next") {
+		t.Errorf("the next page: %v", err)
+	}
+}

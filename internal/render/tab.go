@@ -1,0 +1,317 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// Page is a document to open.
+type Page struct {
+	URL         string
+	ContentType string // the Content-Type of the response
+	Body        []byte
+
+	// further fields of the response, which Run passes to the browser if they restrict what the page may
+	// do; Draw ignores them
+	Header http.Header
+}
+
+// Part is a resource of a page. Its URL is the address after redirects.
+type Part struct {
+	Page
+	Status int // of the response; 0: 200
+}
+
+// Fetch returns a part of a page. It is called concurrently. If it fails, the browser gets an error
+// instead of the part.
+type Fetch func(ctx context.Context, rawurl string, kind Kind) (Part, error)
+
+// Kind is the kind of a Part.
+type Kind int
+
+// The kinds of parts. Draw requests only style sheets and images.
+const (
+	Sheet Kind = iota // a style sheet
+	Image
+	Script
+	Data // what a script requests
+)
+
+const (
+	width, height = 1280, 960
+
+	atOnceParts = 6
+)
+
+var errLarge = errors.New("it is too large to be rendered")
+
+// purpose is what a page is opened for.
+type purpose struct {
+	requests int           // limit for the requests of the page
+	bytes    int           // limit for the document and its parts together
+	loading  time.Duration // time limit for requests
+	whole    time.Duration // time limit for everything
+	scripts  bool
+
+	// kind returns the kind of a request; ok is false if it must not be made
+	kind func(network.ResourceType) (k Kind, ok bool)
+	// header returns the header of the response with the part p, or with the document if first is true
+	header func(p *Part, first bool) []*fetch.HeaderEntry
+	fetch  Fetch
+}
+
+// tab is a page that is open in its own browser context.
+type tab struct {
+	Page
+	purpose
+	target *chromedp.Target
+	loads  chan cdp.LoaderID
+	slots  chan struct{}
+	busy   atomic.Int32 // requests in progress
+	asked  atomic.Int32 // requests so far, including those that are not made
+
+	mu    sync.Mutex
+	given bool                     // the document was sent to the browser
+	made  int                      // requests that were made
+	read  int                      // bytes of the document and the parts
+	full  bool                     // a limit prevented a request
+	moved map[fetch.RequestID]Part // the target of each redirect that was sent to the browser
+}
+
+// open opens a page in its own browser context, waits until it has loaded, calls work, and closes the
+// page. The context loading of work ends when no more requests are made; within ends later. Requests may
+// still be in progress when open returns; late waits for them.
+func (p *process) open(ctx context.Context, doc Page, why purpose, late *sync.WaitGroup,
+	work func(t *tab, loading, within context.Context) error) error {
+	if len(doc.Body) > why.bytes {
+		return errLarge
+	}
+	t := &tab{Page: doc, purpose: why, loads: make(chan cdp.LoaderID, 64), slots: make(chan struct{}, atOnceParts),
+		read: len(doc.Body), moved: map[fetch.RequestID]Part{}}
+	paused := make(chan *fetch.EventRequestPaused, 1024)
+	crashed := make(chan struct{}, 1)
+	open, _ := chromedp.NewContext(p.ctx, chromedp.WithNewBrowserContext(),
+		chromedp.WithListener(t.listener(paused, crashed)))
+	defer func() { _ = chromedp.Cancel(open) }()
+	within, cancel := context.WithTimeout(open, why.whole)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	_, err := chromedp.Run(within, func(within context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		t.target = target
+		return chromedp.Void{}, t.prepare(within)
+	})
+	if err != nil {
+		return err
+	}
+	loading, stop := context.WithTimeout(within, why.loading)
+	defer stop()
+	late.Go(func() {
+		for {
+			select {
+			case ev := <-paused:
+				late.Go(func() {
+					defer t.busy.Add(-1)
+					t.respond(loading, ev)
+				})
+			case <-loading.Done():
+				return
+			case <-crashed:
+				cancel()
+				return
+			}
+		}
+	})
+	if err := t.load(loading); err != nil {
+		return err
+	}
+	return work(t, loading, within)
+}
+
+// listener returns a function that passes on the events of the page.
+func (t *tab) listener(paused chan<- *fetch.EventRequestPaused, crashed chan<- struct{}) func(any) {
+	return func(ev any) {
+		switch ev := ev.(type) {
+		case *fetch.EventRequestPaused:
+			t.asked.Add(1)
+			t.busy.Add(1)
+			select {
+			case paused <- ev:
+			default: // the request stays paused until the page is closed
+				t.busy.Add(-1)
+			}
+		case *page.EventLifecycleEvent:
+			if ev.Name == "load" {
+				select {
+				case t.loads <- ev.LoaderID:
+				default:
+				}
+			}
+		case *inspector.EventTargetCrashed:
+			select {
+			case crashed <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// prepare disables downloads and, unless the purpose needs them, scripts. It sets the size of the page, and
+// makes the browser pause each request. It must be called before the first request.
+func (t *tab) prepare(ctx context.Context) error {
+	in := chromedp.FromContext(ctx)
+	_, err := cdp.Call(ctx, t.target, fetch.Enable,
+		fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*"}}})
+	if err == nil {
+		_, err = cdp.Call(ctx, t.target, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: !t.scripts})
+	}
+	if err == nil {
+		_, err = cdp.Call(ctx, in.Browser, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+			Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: in.BrowserContextID})
+	}
+	if err == nil {
+		_, err = cdp.Call(ctx, t.target, emulation.SetDeviceMetricsOverride,
+			emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
+	}
+	return err
+}
+
+// load opens the document and waits until it and its parts are loaded, or until ctx is done.
+func (t *tab) load(ctx context.Context) error {
+	opened, err := cdp.Call(ctx, t.target, page.Navigate, page.NavigateParams{URL: t.URL})
+	switch {
+	case err != nil:
+		return err
+	case opened.ErrorText != "" || opened.IsDownload:
+		return fmt.Errorf("the browser does not treat it as a page: %s", opened.ErrorText)
+	}
+	for loaded := false; !loaded; {
+		select {
+		case id := <-t.loads:
+			loaded = id == opened.LoaderID
+		case <-ctx.Done():
+			loaded = true
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.given {
+		return errors.New("the browser did not request it")
+	}
+	return nil
+}
+
+// respond answers one request of the page: with the document, with a part, or with an error.
+func (t *tab) respond(ctx context.Context, ev *fetch.EventRequestPaused) {
+	part, first, ok := t.takeAnswer(ev)
+	if !ok {
+		part, ok = t.fetchPart(ctx, ev)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if !ok {
+		reason := network.ErrorReasonBlockedByClient
+		if ev.ResourceType == network.ResourceTypeDocument { // this error lets the browser keep the current page open
+			reason = network.ErrorReasonAborted
+		}
+		_, _ = cdp.Call(ctx, t.target, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID,
+			ErrorReason: reason})
+		return
+	}
+	answer := fetch.FulfillRequestParams{RequestID: ev.RequestID, ResponseCode: 200, Body: part.Body,
+		ResponseHeaders: t.header(&part, first)}
+	if part.Status != 0 {
+		answer.ResponseCode = int64(part.Status)
+	}
+	// a redirect, so that relative references in the part are resolved against its final URL
+	if !first && part.URL != ev.Request.URL && ev.RedirectedRequestID == "" {
+		t.mu.Lock()
+		t.moved[ev.RequestID] = part
+		t.mu.Unlock()
+		answer.ResponseCode, answer.Body = 302, nil
+		answer.ResponseHeaders[0] = &fetch.HeaderEntry{Name: "Location", Value: part.URL}
+	}
+	_, _ = cdp.Call(ctx, t.target, fetch.FulfillRequest, answer)
+}
+
+// takeAnswer returns the answer to a request if it is known: the document for the first request, or
+// the target of a redirect. first is true for the document.
+func (t *tab) takeAnswer(ev *fetch.EventRequestPaused) (part Part, first, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if ev.RedirectedRequestID != "" {
+		part, ok = t.moved[ev.RedirectedRequestID]
+		return part, false, ok
+	}
+	if t.given || ev.ResourceType != network.ResourceTypeDocument {
+		return part, false, false
+	}
+	t.given = true
+	return Part{Page: t.Page}, true, true
+}
+
+// needless reports whether the header of a request says that the page does not need the part, or that the
+// response has no end.
+func needless(header network.Headers) bool {
+	for name, value := range header {
+		switch value := fmt.Sprint(value); strings.ToLower(name) {
+		case "accept":
+			if value == "text/event-stream" {
+				return true
+			}
+		case "purpose", "sec-purpose":
+			return true
+		}
+	}
+	return false
+}
+
+// fetchPart fetches a part within the limits of a page. Frames are not loaded.
+func (t *tab) fetchPart(ctx context.Context, ev *fetch.EventRequestPaused) (part Part, ok bool) {
+	kind, ok := t.kind(ev.ResourceType)
+	if !ok || needless(ev.Request.Headers) || ev.RedirectedRequestID != "" || ev.Request.Method != http.MethodGet ||
+		string(ev.FrameID) != string(t.target.TargetID) {
+		return part, false
+	}
+	t.mu.Lock()
+	t.made++
+	enough := t.made > t.requests || t.read >= t.bytes
+	t.full = t.full || enough
+	t.mu.Unlock()
+	if enough {
+		return part, false
+	}
+	select {
+	case t.slots <- struct{}{}:
+		defer func() { <-t.slots }()
+	case <-ctx.Done():
+		return part, false
+	}
+	part, err := t.fetch(ctx, ev.Request.URL, kind)
+	if err != nil {
+		return part, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.read += len(part.Body); t.read > t.bytes {
+		t.full = true
+		return part, false
+	}
+	return part, true
+}
