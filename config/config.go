@@ -49,6 +49,7 @@ type Config struct {
 	Delay                time.Duration // minimum time between the starts of two requests to a host
 	Concurrency          int           // maximum number of concurrent requests
 	PerHost              int           // maximum number of concurrent requests to one host; see Load for the default
+	Render               Render
 	Sitemaps             bool          // follow the sitemaps that robots.txt names
 	AllowPrivate         bool          // follow links and redirects to loopback, private and link-local addresses
 	Timeout              time.Duration // time limit for one request including its body
@@ -149,6 +150,15 @@ type Serve struct {
 
 	RequestsPerSecond, Burst       int // of one client
 	ClientConnections, Connections int // of one client, and of all
+}
+
+// Render says for which pages of a crawl a browser runs the scripts, and what these may use.
+type Render struct {
+	Pages    []string      // patterns of their addresses; empty: none
+	Time     time.Duration // for one page
+	Requests int           // for one page
+	Bytes    int64         // of one page, its parts and the resulting document
+	Screens  int           // how many screens a page is scrolled at most
 }
 
 // S3 says which object store has the bodies of archived pages.

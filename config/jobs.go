@@ -52,7 +52,8 @@ const (
 const crawlKeys = "scope depth max_pages include exclude max_bytes max_time min_free max_host_urls requisites " +
 	"canonical drop_parameters recrawl_min recrawl_max adaptive per_address delay concurrency per_host sitemaps " +
 	"allow_private timeout max_body memory preserve index contact signature_key signature_agent credentials " +
-	"cookies keep_credentials chromium metrics log_level"
+	"cookies keep_credentials chromium metrics log_level render render_time " +
+	"render_requests render_bytes render_screens"
 
 // directoryKeys are the settings that hold for a whole data directory: all verbs decide for one crawler there, and its
 // bodies are in one store. A job that replaces one of them needs a directory of its own.

@@ -128,6 +128,28 @@ everything below /news/, and *.iso$ matches all addresses that end in .iso.`),
 		func(c *Config) *[]string { return &c.Exclude }, list(addressPattern), plain, `
 Patterns of addresses that are not visited. They override include and apply to seeds too.`),
 
+	setting("render", []string{}, "as in https://example.com/app/ or /app/",
+		func(c *Config) *[]string { return &c.Render.Pages }, list(addressPattern), plain, `
+Patterns of addresses, as in include. Chromium runs the scripts of the pages that match one, and text, links and
+statements on elements are those of the document that the scripts make. Each request of the scripts is checked, delayed
+and archived like any other; only GET requests are made. Images are requested only if requisites is set.`),
+
+	setting("render_time", "30s", "write a duration as in 30s",
+		func(c *Config) *time.Duration { return &c.Render.Time }, duration(time.Second), shown, `
+The maximal time in which the scripts of one page may make requests. The delays between requests count.`),
+
+	setting("render_requests", 100, "write a number above 0",
+		func(c *Config) *int { return &c.Render.Requests }, integer(1), plain, `
+The maximal number of requests for the scripts of one page.`),
+
+	setting("render_bytes", "20MiB", "write a size as in 20MiB",
+		func(c *Config) *int64 { return &c.Render.Bytes }, byteSize, writtenSize, `
+The maximal size of one page, of what its scripts request, and of the document that they make.`),
+
+	setting("render_screens", 10, "0 does not scroll",
+		func(c *Config) *int { return &c.Render.Screens }, integer(0), plain, `
+How many screens a page is scrolled, so that scripts load more of it. 0 does not scroll.`),
+
 	setting("max_bytes", Unlimited, "write a size as in 500MB, or -1 for no limit",
 		func(c *Config) *int64 { return &c.MaxBytes }, sizeOrUnlimited, writtenSizeOrUnlimited, `
 The number of bytes of bodies, as transferred, after which a run starts no more visits. -1 sets no limit.`),
@@ -269,7 +291,8 @@ same address counts.`),
 	setting("chromium", "", "name a program as in /usr/bin/chromium",
 		func(c *Config) *string { return &c.Chromium }, text, plain, `
 The program that renders pages for thumbnails: Chromium or a compatible browser. It has no access to the network: the
-crawler supplies the subresources of a page if they are permitted. Without this program only images have thumbnails.`),
+crawler supplies the subresources of a page if they are permitted. Without this program only images have thumbnails, and
+the setting render uses the Chromium that it finds.`),
 
 	setting("chromium_sandbox", true, "write true or false",
 		func(c *Config) *bool { return &c.ChromiumSandbox }, boolean, plain, `

@@ -40,6 +40,10 @@ type Leader interface {
 type Receipt struct {
 	Links           []string // absolute addresses that may be followed
 	Stored, Indexed bool
+	Rendered        bool // the page is what its scripts made of it
+	// requests that were made for the scripts of the page, and the bytes of their bodies, as sent
+	Requests int
+	Bytes    int64
 
 	// absolute addresses of images, styles and scripts that the page embeds and that may be
 	// followed

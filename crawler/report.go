@@ -13,6 +13,7 @@ type Summary struct {
 	Fetched     int     `json:"fetched"` // pages with a response, each counted once
 	Stored      int     `json:"stored"`
 	Indexed     int     `json:"indexed"`
+	Rendered    int     `json:"rendered,omitempty"` // pages whose scripts ran
 	Refused     Refusal `json:"refused"`
 	Unreachable int     `json:"unreachable"` // addresses refused because their policy could not be read
 	Errors      int     `json:"errors"`      // addresses that failed after all retries

@@ -80,6 +80,21 @@ type filter struct {
 	include, exclude []pattern
 }
 
+// Patterns select addresses. Their syntax is that of Options.Include.
+type Patterns struct{ filter *filter }
+
+// NewPatterns returns the patterns in list; without any, no address is selected.
+func NewPatterns(list []string) Patterns { return Patterns{newFilter(list, nil)} }
+
+// Match reports whether a pattern matches u, which must be in normal form.
+func (p Patterns) Match(u *url.URL) bool {
+	if p.filter == nil || len(p.filter.include) == 0 {
+		return false
+	}
+	ok, _ := p.filter.admits(u)
+	return ok
+}
+
 type pattern struct {
 	raw   string
 	whole bool // compare with the whole address

@@ -78,12 +78,15 @@ func (t *tally) end(e outcome, r Receipt, again bool) {
 		t.s.Errors++
 	}
 	t.n++
+	t.s.Requests += r.Requests
+	t.s.Bytes += r.Bytes
 	for _, c := range []struct {
 		yes bool
 		n   *int
 	}{
 		{r.Stored, &t.s.Stored},
 		{r.Indexed, &t.s.Indexed},
+		{r.Rendered, &t.s.Rendered},
 		{r.Unchanged, &t.s.Unchanged},
 		{r.Cut, &t.s.Cut},
 		{r.RefusedFollow, &t.s.Refused.Follow},

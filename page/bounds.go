@@ -38,6 +38,9 @@ func (p *Page) Cuts() []string {
 	return p.cuts
 }
 
+// NoteCut adds a clause to Cuts: why something is missing from the page that its caller has made.
+func (p *Page) NoteCut(why string) { p.cutBy("%s", why) }
+
 // cutBy records that a limit was reached.
 func (p *Page) cutBy(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)

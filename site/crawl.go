@@ -34,6 +34,13 @@ type CrawlOptions struct {
 	Skipped  func(crawler.Skip)                 // called once for each address that is not fetched
 	Received func(*page.Page, holdings.Receipt) // called for each page that was received
 
+	// called for each request of the scripts of pages that was not made or not answered; may be called
+	// concurrently
+	Blocked func(crawler.Skip)
+	// called for each page whose scripts should run and could not, with the reason; may be called
+	// concurrently
+	Unrendered func(*page.Page, error)
+
 	// Collect registers Colly callbacks for the visits: OnRequest, OnResponse, OnHTML and OnError,
 	// as described at crawler.Options.Collect. Colly calls them only for pages that the gate
 	// permits; crawler.PageOf returns the terms of such a page.

@@ -4,29 +4,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/internal/render"
 )
 
-// startDrawer starts the browser that draws the pages of a crawl until ctx ends; d is nil if no
-// browser is configured. The caller must call end, which stops the browser. A browser that cannot
-// be started is a *UsageError.
-func startDrawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, end func(), err error) {
-	home := filepath.Join(cfg.Data, "browser")
-	if cfg.Chromium == "" {
-		return nil, func() {}, render.Clear(home) // remove the files of a crawl that was killed
+// startBrowser starts the browser that runs the scripts of the pages of a crawl and draws thumbnails until
+// ctx ends. d draws; it is nil if no browser is configured. b is nil if no page needs a browser. The caller
+// must call end, which stops the browser. A browser that cannot be started is a *UsageError.
+func startBrowser(ctx context.Context, cfg *config.Config) (b *render.Browser, d holdings.Drawer, end func(),
+	err error) {
+	home, program := filepath.Join(cfg.Data, "browser"), cfg.Chromium
+	if program == "" && len(cfg.Render.Pages) > 0 {
+		if program = findChromium(); program == "" {
+			return nil, nil, nil, usageError("install Chromium, or name it in chromium",
+				"render: none of %s is found in PATH", strings.Join(chromiums, ", "))
+		}
 	}
-	b, err := render.Start(ctx, render.Options{Program: cfg.Chromium, Home: home, Unguarded: !cfg.ChromiumSandbox})
+	if program == "" {
+		return nil, nil, func() {}, render.Clear(home) // remove the files of a crawl that was killed
+	}
+	b, err = render.Start(ctx, render.Options{Program: program, Home: home, Unguarded: !cfg.ChromiumSandbox})
 	switch {
 	case errors.Is(err, render.ErrRoot):
-		return nil, nil, &UsageError{fmt.Errorf("chromium: %w", err), "another user, or chromium_sandbox: false"}
+		return nil, nil, nil, &UsageError{fmt.Errorf("chromium: %w", err), "another user, or chromium_sandbox: false"}
 	case err != nil:
-		return nil, nil, &UsageError{Err: fmt.Errorf("chromium: %w", err)}
+		return nil, nil, nil, &UsageError{Err: fmt.Errorf("chromium: %w", err)}
 	}
-	return untilEnded{ctx, b}, b.Close, nil
+	if cfg.Chromium != "" {
+		d = untilEnded{ctx, b}
+	}
+	return b, d, b.Close, nil
+}
+
+// chromiums are the usual names of Chromium and of browsers like it.
+var chromiums = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+
+// findChromium returns the path of a program with one of these names, or "".
+func findChromium() string {
+	for _, name := range chromiums {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // untilEnded is a drawer that draws nothing after ctx has ended. Without it, a crawl that stops

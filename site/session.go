@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +31,8 @@ type session struct {
 	log       *slog.Logger
 	received  func(*page.Page, holdings.Receipt) // called for each received page; may be nil
 	resources *fetch.Resources
-	refetch   bool // visit every page again, even if visited before
+	scripts   *scripts // nil: no scripts of pages run
+	refetch   bool     // visit every page again, even if visited before
 	recrawl   crawler.Recrawl
 	sitemaps  bool     // read the sitemaps that robots.txt names
 	drop      []string // query parameters to ignore in addresses
@@ -49,13 +51,13 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	if err := s.openFrontier(o.Backoff); err != nil {
 		return nil, nil, err
 	}
-	draws, endDrawing, err := startDrawer(ctx, s.cfg)
+	browser, draws, endBrowser, err := startBrowser(ctx, s.cfg)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			endDrawing()
+			endBrowser()
 		}
 	}()
 	c = &session{site: s, executions: map[string]*execution{}, listed: map[string]bool{}, log: s.o.Log,
@@ -65,6 +67,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	if err = s.closeHoldings(); err != nil { // holdings that are already open use other policies than a crawl does
 		return nil, nil, err
 	}
+	c.scripts = c.newScripts(ctx, browser, o.CrawlOptions)
 	known := s.lastPolicies()
 	c.holdings, err = s.openHoldings(ctx, terms.Sources{Policies: c, Fetcher: c.resources,
 		Licences: s.policy}, holdings.Options{
@@ -92,7 +95,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	}
 	return c, sync.OnceFunc(func() {
 		endUpkeep()
-		endDrawing()
+		endBrowser()
 	}), nil
 }
 
@@ -230,11 +233,31 @@ func (s *session) firstCall(u *url.URL) bool {
 }
 
 // Receive stores those parts of a fetched page that its terms permit, and returns what the crawler
-// needs to know.
+// needs to know. If the scripts of the page shall run, they run before.
 func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
 	if !s.site.owns(pg.URL()) {
 		return crawler.Receipt{}, crawler.ErrLost
 	}
+	ran, err := s.scripts.run(ctx, pg)
+	if err != nil {
+		return crawler.Receipt{}, err
+	}
+	if ran.why != nil {
+		s.log.Warn("the scripts of a page were not run, and it is kept as it was sent", "url", pg.URL().String(), "why", ran.why)
+		if s.scripts.failed != nil {
+			s.scripts.failed(ran.page, ran.why)
+		}
+	}
+	out, err := s.receive(ctx, ran.page)
+	out.Rendered, out.Requests, out.Bytes = ran.page.Rendered(), ran.requests, ran.bytes
+	out.Requisites = slices.DeleteFunc(out.Requisites, func(address string) bool {
+		return slices.Contains(ran.had, address)
+	})
+	return out, err
+}
+
+// receive stores a page or a resource, as Receive does.
+func (s *session) receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
 	r, err := s.holdings.Receive(ctx, pg)
 	if err != nil {
 		return crawler.Receipt{}, err
@@ -322,7 +345,12 @@ func (s *session) queueParts(_ context.Context, parts, missing []string) error {
 
 // Condition returns a header for a conditional request: the site sends the page only if it has
 // changed since it was archived.
-func (s *session) Condition(address string) http.Header { return s.holdings.Condition(address) }
+func (s *session) Condition(address string) http.Header {
+	if u, err := url.Parse(address); err == nil && s.scripts.selects(u) { // scripts may make another page of the same response
+		return nil
+	}
+	return s.holdings.Condition(address)
+}
 
 // Lead records that the addresses in from redirect to the page at to, which this run has already
 // received.

@@ -165,7 +165,7 @@ func (t *Terms) followable(of func(*page.Page, page.Cut) []string) (links []stri
 	if !d.Allowed && !t.policy.Marked() {
 		return nil, false
 	}
-	asking := t.permissionLinks()
+	asking := t.PermissionLinks()
 	for _, link := range of(t.page, t.cut(d, &acap.Limits{})) {
 		if !asking[link] {
 			links = append(links, link)
@@ -174,9 +174,9 @@ func (t *Terms) followable(of func(*page.Page, page.Cut) []string) (links []stri
 	return links, d.Allowed || len(links) > 0
 }
 
-// permissionLinks returns the addresses of permission links. A request for such an address counts
+// PermissionLinks returns the addresses of permission links. A request for such an address counts
 // as asking the publisher for permission, so the crawler must not queue it (L02).
-func (t *Terms) permissionLinks() map[string]bool {
+func (t *Terms) PermissionLinks() map[string]bool {
 	var out map[string]bool
 	for _, r := range t.policy.Decide(acap.Other, t.resource).UsageRefs() {
 		if r.Role != "permission-link" {

@@ -38,7 +38,7 @@ type crawlRequest struct {
 
 // crawlSettings are the settings that the verb crawl has as flags, in the order in which its help
 // lists them.
-const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
+const crawlSettings = "scope include exclude depth sitemaps requisites render canonical drop-parameters allow-private " +
 	"max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host " +
 	"per-address timeout recrawl-min recrawl-max crawler purpose preferences for strict dialect contact " +
 	"signature-key signature-agent credentials cookies preserve index chromium metrics cluster node cluster-credentials cluster-tls-ca " +

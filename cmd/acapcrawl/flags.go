@@ -40,6 +40,7 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"sitemaps":        {"sitemaps", "visit the pages that sitemaps list"},
 	"include":         {"include", "visit only addresses that match `PATTERN`, for example /news/ (repeatable)"},
 	"exclude":         {"exclude", "skip addresses that match `PATTERN`, for example *.iso$ (repeatable)"},
+	"render":          {"render", "run the scripts of pages that match `PATTERN` in Chromium (repeatable)"},
 	"max-bytes":       {"max_bytes", "start no visit after `N` received bytes"},
 	"max-time":        {"max_time", "start no visit after `DURATION`"},
 	"min-free":        {"min_free", "stop if less than `SIZE` of the disk is free"},

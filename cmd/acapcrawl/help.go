@@ -26,7 +26,7 @@ var verbGroups = []struct{ heading, verbs string }{
 // flagGroups are the headings in the help of a verb, in their order, and the flags below each
 // heading. VERB/FLAG means that the flag is below this heading only in the help of this verb.
 var flagGroups = []struct{ heading, flags string }{
-	{"Scope", "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private"},
+	{"Scope", "scope include exclude depth sitemaps requisites render canonical drop-parameters allow-private"},
 	{"Engine", "engine jobs conformance-run/timeout"},
 	{"Comparison", "against alone case decisions-only"},
 	{"Versions", "at show/version history diff/from diff/to"},
