@@ -71,7 +71,7 @@ func TestNewerFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, header{Format: formatCopied + 1}))
+		return tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, header{Format: formatRendered + 1}))
 	})
 	db.Close()
 	if _, err := Open(dir, Options{}); !errors.Is(err, ErrFormat) {

@@ -26,6 +26,7 @@ type Hop struct {
 	Wire      []byte        // body as sent, before content codings are undone, up to the limit
 	Body      []byte        // body after content codings are undone; the same slice as Wire if there were none
 	Undone    coding.Undone // how Body was decoded from Wire, if known
+	Rendered  []byte        // the document after its scripts ran, as UTF-8 HTML; nil: it was not rendered
 	Truncated bool          // the body is incomplete: too long, cut off, or invalidly encoded
 	Start     time.Time
 	Took      time.Duration // time from Start to the end of the body
