@@ -32,9 +32,11 @@ var (
 
 const (
 	format        = 1
-	formatOutside = 2                      // format of an archive whose bodies are outside its directory
-	formatCopied  = 3                      // format of an archive whose records and keys have copies
-	lockWait      = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
+	formatOutside = 2 // format of an archive whose bodies are outside its directory
+	formatCopied  = 3 // format of an archive whose records and keys have copies
+	// format of an archive in which a rendered document was stored; header.Store and kReplica say the rest
+	formatRendered = 4
+	lockWait       = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
 	// how many bytes beyond its end the file is mapped, so that the file can grow without waiting
 	// for readers: 16 GB, 1 GB on 32-bit systems
 	ahead       = 1 << (30 + 4*(^uint(0)>>63))
@@ -292,9 +294,9 @@ func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
 	if err := unpack(kHeader, meta.Get(kHeader), h); err != nil {
 		return a.damaged("its header", err)
 	}
-	if h.Format > formatCopied {
+	if h.Format > formatRendered {
 		return fmt.Errorf("the archive in %s is %w: its format is %d, this program knows %d", a.dir, ErrFormat,
-			h.Format, formatCopied)
+			h.Format, formatRendered)
 	}
 	for _, name := range buckets {
 		if tx.Bucket(name) == nil {

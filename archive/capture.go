@@ -11,19 +11,23 @@ import (
 
 // Capture is one preserved version of one URL.
 type Capture struct {
-	ID        uint64 // never reused
-	URL       string
-	Version   int // counts from 1 for each URL, in the order of arrival; never reused
-	Fetched   time.Time
-	Status    int
-	MIME      string
-	Digest    string // digest of the body that Body returns: "sha256:" and hexadecimal digits
-	Bytes     int64  // length of the body that Body returns
-	Payload   string // digest of the body as sent (Wire); equal to Digest if it was not encoded
-	Encoding  string // content codings of the body as sent, in the order applied; "" for none
-	Truncated bool   // the stored body is only the beginning of a longer one
-	Cut       bool   // parts of the page that may not be kept were cut out of the body (N28)
-	Current   bool   // the last crawl of the URL found this version
+	ID       uint64 // never reused
+	URL      string
+	Version  int // counts from 1 for each URL, in the order of arrival; never reused
+	Fetched  time.Time
+	Status   int
+	MIME     string
+	Digest   string // digest of the body that Body returns: "sha256:" and hexadecimal digits
+	Bytes    int64  // length of the body that Body returns
+	Payload  string // digest of the body as sent (Wire); equal to Digest if it was not encoded
+	Encoding string // content codings of the body as sent, in the order applied; "" for none
+	Rendered string // digest of the rendered document, in the form of Digest; "" if there is none
+	// length of the rendered document, the page after its scripts ran; 0 if there is none
+	RenderedBytes int64
+
+	Truncated bool // the stored body is only the beginning of a longer one
+	Cut       bool // parts of the page that may not be kept were cut out of the body (N28)
+	Current   bool // the last crawl of the URL found this version
 	Header    http.Header
 	Address   netip.Addr // address of the server; zero if it was not recorded
 	Sent      []byte     // head of the request, from the first line to the blank line; nil if it was not recorded
@@ -154,7 +158,7 @@ func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {
 	c := Capture{ID: id, URL: rec.URL, Version: rec.Version, Fetched: rec.Fetched, Status: rec.Status, MIME: text.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding,
-		Truncated: rec.Truncated, Cut: rec.Cut,
+		Rendered: rec.Rendered, RenderedBytes: rec.RenderedBytes, Truncated: rec.Truncated, Cut: rec.Cut,
 		Current: id == current, Address: text.Address, Hops: text.Hops, Policy: text.Policy, Own: text.Own,
 		Decided: text.Decided, Cuts: text.Cuts}
 	for i, x := range text.exchanges {

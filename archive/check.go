@@ -157,8 +157,7 @@ func (v *verifier) capture(k, value []byte) {
 		return
 	}
 	where += " (" + rec.URL + ")"
-	v.count.Captures++
-	v.count.Bytes += uint64(rec.Bytes)
+	rec.count(&v.count)
 	v.use(where, rec.Key)
 	erase := v.eraseLostCapture(id)
 	var text captureText
@@ -168,6 +167,7 @@ func (v *verifier) capture(k, value []byte) {
 	v.led(where, id, text.Hops)
 	v.listed(where, id, rec)
 	v.content(where, k, value, rec, erase)
+	v.rendered(where, k, value, rec)
 }
 
 // listed checks that a capture is listed as a version of its URL.
@@ -193,40 +193,70 @@ func (v *verifier) listed(where string, id uint64, rec captureRecord) {
 
 // content checks that the body of a capture exists and that it matches the capture's record.
 func (v *verifier) content(where string, k, value []byte, rec captureRecord, erase fixer) {
-	sum, err := digestBytes(rec.payload())
-	if err != nil {
-		v.find(where, "has a digest that "+errRecord.Error(), erase)
+	b, sound := v.refers(where, k, value, "body", rec.payload(), erase)
+	if !sound {
 		return
 	}
-	b, err := unpackBody(sum, v.tx.Bucket(bDigests).Get(sum))
-	if err != nil {
-		v.bodiless[number(k)] = true
-		v.find(where, "has no body", v.eraseBodiless(number(k)))
+	if rec.payload() == rec.Digest {
+		if b.Raw != uint64(rec.Bytes) {
+			v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes),
+				v.correctLength(number(k), int64(b.Raw), func(r *captureRecord) *int64 { return &r.Bytes }))
+		}
 		return
+	}
+	if sum, err := digestBytes(rec.payload()); err != nil || !v.reading.wants(sum) {
+		return
+	}
+	wire, err := v.a.storedBody(v.tx, rec.payload())
+	if err == nil {
+		_, err = v.a.decoded(rec, wire)
+	}
+	if err != nil {
+		v.unreadable(second, where, err, bCaptures, k, value, erase)
+	}
+}
+
+// rendered checks the rendered document of a capture in the same way. If it is lost, the repair
+// keeps the capture, because the page as sent is the evidence.
+func (v *verifier) rendered(where string, k, value []byte, rec captureRecord) {
+	if rec.Rendered == "" {
+		return
+	}
+	id := number(k)
+	b, sound := v.refers(where, k, value, "rendered document", rec.Rendered, v.dropRendered(id))
+	if sound && b.Raw != uint64(rec.RenderedBytes) {
+		v.find(where, fmt.Sprintf("has a rendered document of %d bytes and says %d", b.Raw, rec.RenderedBytes),
+			v.correctLength(id, int64(b.Raw), func(r *captureRecord) *int64 { return &r.RenderedBytes }))
+	}
+}
+
+// refers counts the reference of a capture to a body, and checks that the body can be read. what
+// names the body in messages, and drop is the repair if the body is lost.
+func (v *verifier) refers(where string, k, value []byte, what, digest string, drop fixer) (b bodyRecord, ok bool) {
+	sum, err := digestBytes(digest)
+	if err != nil {
+		v.find(where, fmt.Sprintf("has a %s with a digest that %v", what, errRecord), drop)
+		return b, false
+	}
+	b, err = unpackBody(sum, v.tx.Bucket(bDigests).Get(sum))
+	if err != nil {
+		v.missing[reference{number(k), digest}] = true
+		v.find(where, "has no "+what, unlessStored(sum, drop))
+		return b, false
 	}
 	seen := v.bodies[b.ID]
 	seen.refs++
 	v.bodies[b.ID] = seen
-	switch {
-	case seen.state == lost:
-		v.find(where, "has a body that cannot be read", erase)
-	case seen.state == unsure:
-		v.doubt(second, where, "has a body that "+errDestroyed.Error(), bCaptures, k, value, erase)
-	case rec.payload() == rec.Digest && b.Raw != uint64(rec.Bytes):
-		v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes), v.correctLength(number(k),
-			int64(b.Raw)))
-	case rec.payload() != rec.Digest && v.reading.wants(sum):
-		wire, err := v.a.readBody(v.tx, sum, b)
-		if err == nil {
-			_, err = v.a.decoded(rec, wire)
-		}
-		if err != nil {
-			v.unreadable(second, where, err, bCaptures, k, value, erase)
-		}
+	switch seen.state {
+	case lost:
+		v.find(where, "has a "+what+" that cannot be read", drop)
+	case unsure:
+		v.doubt(second, where, "has a "+what+" that "+errDestroyed.Error(), bCaptures, k, value, drop)
 	}
+	return b, seen.state == sound
 }
 
-// references checks the number of captures that refer to a body.
+// references checks the number of references of captures to a body.
 func (v *verifier) references(sum, value []byte) {
 	rec, err := unpackBody(sum, value)
 	if err != nil {

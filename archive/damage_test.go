@@ -71,7 +71,7 @@ func TestNewerFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, header{Format: formatCopied + 1}))
+		return tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, header{Format: formatRendered + 1}))
 	})
 	db.Close()
 	if _, err := Open(dir, Options{}); !errors.Is(err, ErrFormat) {
@@ -140,6 +140,12 @@ func specimen(t testing.TB) map[string][]byte {
 		d := deposit(fmt.Sprintf("http://example.com/%02d", i%40), fmt.Sprint(i%30))
 		d.Body = bytes.Repeat(d.Body, 1+i*i)
 		d.Index, d.Aliases = i%3 == 0, []string{fmt.Sprintf("http://example.com/hop%d", i)}
+		switch i % 4 {
+		case 1:
+			d.Rendered = d.Body
+		case 2:
+			d.Rendered = []byte(fmt.Sprint("<p>rendered ", i%7))
+		}
 		put(t, a, d)
 	}
 	if _, err := a.Erase(ctx, Tombstone{URL: "http://example.com/07", Why: "take-down", Line: "line"}); err != nil {
@@ -188,8 +194,8 @@ func damaged(t testing.TB, files map[string][]byte) (text string, found bool) {
 	var out bytes.Buffer
 	e1 := a.Each(func(r Resource) error { fmt.Fprintln(&out, r); return nil })
 	e2 := a.EachCapture(func(c Capture) error {
-		body, err := a.Body(c.ID)
-		fmt.Fprintln(&out, c, body)
+		body, rendered, err := a.Documents(c.ID)
+		fmt.Fprintln(&out, c, body, rendered)
 		return err
 	})
 	e3 := a.EachTombstone(func(s Tombstone) error { fmt.Fprintln(&out, s); return nil })

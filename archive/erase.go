@@ -13,12 +13,13 @@ import (
 )
 
 // Erase removes everything that is held of the URL in s (P1 2.6.1, P06: a take-down removes all
-// copies and all that was made of them): all captures, bodies that no other capture uses, the data
-// derived from the page, thumbnails, aliases of the page (X66), and answers of the URL in captures
-// of pages to which it redirected. If the publisher asked for the erasure, it also removes captures of redirects from
-// the aliases to the page. It destroys the keys before it returns. The dates of the
-// resource remain. Erase stores s as the tombstone, after setting all counts in s except Derived.
-// It logs an intent, so that the index removes the page. erased is the number of erased captures.
+// copies and all that was made of them): all captures, bodies and rendered documents that no other
+// capture uses, the data derived from the page, thumbnails, aliases of the page (X66), and answers of
+// the URL in captures of pages to which it redirected. If the publisher asked for the erasure, it
+// also removes captures of redirects from the aliases to the page. It destroys the keys before it
+// returns. The dates of the resource remain. Erase stores s as the tombstone, after setting all
+// counts in s except Derived. It logs an intent, so that the index removes the page. erased is the
+// number of erased captures.
 // P1 2.6 (P04): Erase can be repeated. If nothing is held and s counts no derived data, Erase only
 // makes the next compaction due earlier if that is necessary.
 func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
@@ -32,8 +33,8 @@ func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error
 	return erased, err
 }
 
-// EraseCapture removes one version. It also removes the body of the version if no other capture
-// uses the body. It destroys the keys and stores s as the tombstone. The data about the URL
+// EraseCapture removes one version. It also removes the body and the rendered document of the
+// version if no other capture uses them. It destroys the keys and stores s as the tombstone. The data about the URL
 // remains. The error is ErrNotHeld if there is no such capture.
 func (a *Archive) EraseCapture(ctx context.Context, id uint64, s Tombstone) error {
 	return a.do(ctx, 0, func(t *txn) error {
@@ -164,15 +165,18 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	if err := errors.Join(t.dropPassed(id), t.condemnKey(rec.Key), t.erased(), t.list(rec.URL)); err != nil {
 		return rec, err
 	}
-	if err := errors.Join(t.dropReference(rec.payload()),
-		t.erasePicture(versionKey(rec.URL, rec.Version))); err != nil {
+	for _, digest := range rec.bodies() {
+		if err := t.dropReference(digest); err != nil {
+			return rec, err
+		}
+	}
+	if err := t.erasePicture(versionKey(rec.URL, rec.Version)); err != nil {
 		return rec, err
 	}
 	if err := t.tx.Bucket(bEarlier).Delete(versionKey(rec.URL, rec.Version)); err != nil {
 		return rec, err
 	}
-	t.counts.Captures--
-	t.counts.Bytes -= uint64(rec.Bytes)
+	rec.discount(&t.counts)
 	return rec, captures.Delete(k)
 }
 

@@ -237,8 +237,23 @@ func TestDestroyLater(t *testing.T) {
 // the resource.
 func sealedThings(t *testing.T, a *Archive, c Capture) (sealed []byte, slots []uint64) {
 	t.Helper()
+	sealed, slot := sealedBodyOf(t, a, c.Payload)
+	var rec captureRecord
 	err := a.view(func(tx *bolt.Tx) error {
-		sum, err := digestBytes(c.Payload)
+		_, err := unpackSealed(idKey(c.ID), tx.Bucket(bCaptures).Get(idKey(c.ID)), &rec)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed, []uint64{slot, rec.Key, resourceSlot(t, a, c.URL)}
+}
+
+// sealedBodyOf returns the sealed bytes and the key slot of the body with the given digest.
+func sealedBodyOf(t *testing.T, a *Archive, digest string) (sealed []byte, slot uint64) {
+	t.Helper()
+	err := a.view(func(tx *bolt.Tx) error {
+		sum, err := digestBytes(digest)
 		if err != nil {
 			return err
 		}
@@ -246,18 +261,14 @@ func sealedThings(t *testing.T, a *Archive, c Capture) (sealed []byte, slots []u
 		if err != nil {
 			return err
 		}
-		sealed, _ = a.sealedBody(tx, rec.ID, nil)
-		var cr captureRecord
-		if _, err = unpackSealed(idKey(c.ID), tx.Bucket(bCaptures).Get(idKey(c.ID)), &cr); err != nil {
-			return err
-		}
-		slots = []uint64{rec.Key, cr.Key}
-		return nil
+		slot = rec.Key
+		sealed, err = a.sealedBody(tx, rec.ID, nil)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sealed, append(slots, resourceSlot(t, a, c.URL))
+	return sealed, slot
 }
 
 func resourceSlot(t *testing.T, a *Archive, url string) (slot uint64) {

@@ -57,6 +57,7 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 	receive := func(at, body int, replace bool) {
 		d := deposit(url(at), url(at))
 		d.Body, d.Index, d.Replace, d.Picture = courseBody(body), true, replace, coursePicture(body)
+		d.Rendered = courseRendered(body)
 		d.Hops = []Via{{URL: courseFrom(at), Status: 302, Head: []byte("HTTP/1.1 302 Found\r\n\r\n")}}
 		if replace {
 			going(url(at))
@@ -112,6 +113,20 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 
 func courseFrom(at int) string { return fmt.Sprint("http://example.com/from/", at%2) }
 
+// courseRendered returns the rendered document that belongs to courseBody: none, the same document, one that several
+// captures have, or another one.
+func courseRendered(i int) []byte {
+	switch i % 4 {
+	case 1:
+		return courseBody(i)
+	case 2:
+		return []byte("<p>drawn alike")
+	case 3:
+		return noise(fmt.Sprint("drawn ", i), 1500*i)
+	}
+	return nil
+}
+
 func courseBody(i int) []byte {
 	switch i {
 	case 0, 4, 9:
@@ -139,6 +154,13 @@ func (h *history) holdsIn(t *testing.T, a *Archive) {
 			t.Errorf("capture %d was erased and is held, %v", id, err)
 		case !h.erasing[id] && (err != nil || !bytes.Equal(body, courseBody(i))):
 			t.Errorf("capture %d was acknowledged and is lost: %v", id, err)
+		}
+		rendered, err := a.Rendered(id)
+		switch {
+		case h.erased[id] && !errors.Is(err, ErrNotHeld):
+			t.Errorf("capture %d was erased and is held as rendered, %v", id, err)
+		case !h.erasing[id] && (err != nil || !bytes.Equal(rendered, courseRendered(i))):
+			t.Errorf("capture %d was acknowledged and has lost its rendered document: %v", id, err)
 		}
 		if c, err := a.Capture(id); err == nil && !h.erasing[id] {
 			led := len(c.Hops) == 1 && len(c.Hops[0].Head) > 0

@@ -224,7 +224,8 @@ func (t *txn) putResource(h held, r Resource, plain []byte) error {
 	return errors.Join(err, b.Put(k, value))
 }
 
-// Shared reports whether several captures have the body as sent with the given digest.
+// Shared reports whether the body as sent with the given digest has several references. One of them
+// may be that of a capture whose rendered document is equal.
 func (a *Archive) Shared(digest string) (shared bool, err error) {
 	sum, err := digestBytes(digest)
 	if err != nil {

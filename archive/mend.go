@@ -85,42 +85,64 @@ func (v *verifier) eraseLostCapture(id uint64) fixer {
 	}
 }
 
-// eraseBodiless is like eraseLostCapture for a capture whose body is lost. The repair does nothing
-// if the body was deposited again meanwhile.
-func (v *verifier) eraseBodiless(id uint64) fixer {
-	erase := v.eraseLostCapture(id)
+// unlessStored returns a repair that calls fix, unless the body with the digest sum was deposited
+// again meanwhile.
+func unlessStored(sum []byte, fix fixer) fixer {
 	return func(t *txn) (string, error) {
-		rec, _, err := t.a.captureRecord(t.tx.Tx, id)
-		if err != nil {
+		if _, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum)); err == nil {
 			return "", nil
 		}
-		if sum, err := digestBytes(rec.payload()); err == nil {
-			if _, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum)); err == nil {
-				return "", nil
-			}
-		}
-		return erase(t)
+		return fix(t)
 	}
 }
 
-// eraseLost erases a capture. It also removes the capture's reference to its body, if the check has
-// counted this reference.
+// dropRendered returns a repair that removes a lost rendered document from its capture. It logs an
+// intent, because the index may contain words of the document.
+func (v *verifier) dropRendered(id uint64) fixer {
+	return func(t *txn) (string, error) {
+		rec, sealed, err := t.a.captureRecord(t.tx.Tx, id)
+		if err != nil || rec.Rendered == "" {
+			return "", nil
+		}
+		if err := errors.Join(v.dropCounted(t, id, rec.Rendered), t.erased(), t.intend(rec.URL)); err != nil {
+			return "", err
+		}
+		rec.discount(&t.counts)
+		rec.Rendered, rec.RenderedBytes = "", 0
+		rec.count(&t.counts)
+		value, err := packSealed(idKey(id), rec, sealed)
+		if err != nil {
+			return "", err
+		}
+		return "kept as sent, without its rendered document", t.tx.Bucket(bCaptures).Put(idKey(id), value)
+	}
+}
+
+// dropCounted removes the reference of a capture to a body, if the check has counted this reference.
+func (v *verifier) dropCounted(t *txn, id uint64, digest string) error {
+	sum, err := digestBytes(digest)
+	if err != nil || v.missing[reference{id, digest}] {
+		return nil
+	}
+	b, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
+	switch {
+	case err != nil: // the body is lost
+		return nil
+	case b.Refs > 1:
+		b.Refs--
+		return t.tx.Bucket(bDigests).Put(sum, b.pack(sum))
+	}
+	return v.remove(t, sum, b)
+}
+
+// eraseLost erases a capture. It also removes the capture's references to its bodies.
 func (v *verifier) eraseLost(t *txn, id uint64, rec captureRecord) error {
 	before := len(t.doomed)
 	if err := errors.Join(v.condemnKey(t, rec.Key), t.erased()); err != nil {
 		return err
 	}
-	if sum, err := digestBytes(rec.payload()); err == nil && !v.bodiless[id] {
-		b, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
-		switch {
-		case err != nil: // the body is lost
-		case b.Refs > 1:
-			b.Refs--
-			err = t.tx.Bucket(bDigests).Put(sum, b.pack(sum))
-		default:
-			err = v.remove(t, sum, b)
-		}
-		if err != nil && !errors.Is(err, errRecord) {
+	for _, digest := range rec.bodies() {
+		if err := v.dropCounted(t, id, digest); err != nil {
 			return err
 		}
 	}
@@ -130,8 +152,7 @@ func (v *verifier) eraseLost(t *txn, id uint64, rec captureRecord) error {
 			return err
 		}
 	}
-	t.counts.Captures--
-	t.counts.Bytes -= uint64(rec.Bytes)
+	rec.discount(&t.counts)
 	if err := errors.Join(t.tx.Bucket(bCaptures).Delete(idKey(id)), v.noteCaptureLost(t, rec.URL, id)); err != nil {
 		return err
 	}
@@ -208,15 +229,16 @@ func (t *txn) versionOf(id uint64) int {
 	return rec.Version
 }
 
-// correctLength returns a repair that sets the body length in a capture record to is.
-func (v *verifier) correctLength(id uint64, is int64) fixer {
+// correctLength returns a repair that sets a length in a capture record to is. length returns the
+// place of that length in the record.
+func (v *verifier) correctLength(id uint64, is int64, length func(*captureRecord) *int64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx.Tx, id)
-		if err != nil || rec.Bytes == is {
+		if err != nil || *length(&rec) == is {
 			return "", nil
 		}
-		t.counts.Bytes += uint64(is - rec.Bytes)
-		rec.Bytes = is
+		t.counts.Bytes += uint64(is - *length(&rec))
+		*length(&rec) = is
 		value, err := packSealed(idKey(id), rec, sealed)
 		if err != nil {
 			return "", err

@@ -144,34 +144,26 @@ func (v *verifier) own(tx *bolt.Tx, current uint64, ids []uint64) (own acap.Own,
 	return own, ok
 }
 
-// ownOf reads the statements of the page from the copy of a capture.
+// ownOf reads the statements of the page from the copy of a capture. If the rendered document is
+// lost, ownOf reads only the page as sent.
 func (v *verifier) ownOf(tx *bolt.Tx, id uint64, rec captureRecord, text captureText) (own acap.Own) {
 	c, err := captureOf(id, rec, text, 0)
 	if err != nil {
 		return own
 	}
-	body, err := v.read(tx, rec)
+	wire, err := v.a.storedBody(tx, rec.payload())
 	if err != nil {
 		return own
 	}
-	return c.Page(body).Own()
-}
-
-// read returns the decoded body of a capture.
-func (v *verifier) read(tx *bolt.Tx, rec captureRecord) ([]byte, error) {
-	sum, err := digestBytes(rec.payload())
+	body, err := v.a.decoded(rec, wire)
 	if err != nil {
-		return nil, err
+		return own
 	}
-	b, err := unpackBody(sum, tx.Bucket(bDigests).Get(sum))
+	rendered, err := v.a.rendered(tx, id, rec)
 	if err != nil {
-		return nil, err
+		rendered = nil
 	}
-	wire, err := v.a.readBody(tx, sum, b)
-	if err != nil {
-		return nil, err
-	}
-	return v.a.decoded(rec, wire)
+	return c.Page(body, rendered).Own()
 }
 
 // amendResource changes the unsealed part of a resource's record if it can be read. The sealed text

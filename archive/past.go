@@ -4,12 +4,12 @@ import "time"
 
 // receivePast stores a capture that is older than the last crawl of its URL as an earlier version.
 // It changes only dates in the resource.
-func (t *txn) receivePast(d *Deposit, b *body, h held) (c Capture, err error) {
+func (t *txn) receivePast(d *Deposit, p *prepared, h held) (c Capture, err error) {
 	r := h.Resource
 	r.since(d, t.a.now())
 	if d.Body != nil {
 		r.Versions++
-		if c, err = t.putCapture(d, b, r.Versions); err != nil {
+		if c, err = t.putCapture(d, p, r.Versions); err != nil {
 			return Capture{}, err
 		}
 		if err := t.tx.Bucket(bEarlier).Put(versionKey(r.URL, c.Version), idKey(c.ID)); err != nil {
@@ -20,14 +20,14 @@ func (t *txn) receivePast(d *Deposit, b *body, h held) (c Capture, err error) {
 }
 
 // receiveRedirect stores a redirect as an earlier version, never as the current version.
-func (t *txn) receiveRedirect(d *Deposit, b *body, h held) (Capture, error) {
+func (t *txn) receiveRedirect(d *Deposit, p *prepared, h held) (Capture, error) {
 	if d.Replace && !d.Past {
 		if err := t.eraseVersions(h.URL, h.Current); err != nil {
 			return Capture{}, err
 		}
 		h.Current = 0
 	}
-	return t.receivePast(d, b, h)
+	return t.receivePast(d, p, h)
 }
 
 // since moves the first dates of r back to the dates of an imported capture. The date of discovery

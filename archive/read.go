@@ -17,15 +17,17 @@ const batch = 256
 
 // Stats counts the stored data.
 type Stats struct {
-	Captures   int   `json:"captures"`
-	Resources  int   `json:"resources"`
-	Bodies     int   `json:"bodies"`
-	Aliases    int   `json:"aliases"`
-	Tombstones int   `json:"tombstones"`
-	Pictures   int   `json:"thumbnails"` // number of stored thumbnails, of pages with and without a copy
-	Bytes      int64 `json:"bytes"`      // decoded size of the bodies of all captures
-	Raw        int64 `json:"raw"`        // size of the bodies as sent, identical bodies counted once
-	Stored     int64 `json:"stored"`     // size of the bodies in the file
+	Captures   int `json:"captures"`
+	Resources  int `json:"resources"`
+	Bodies     int `json:"bodies"`
+	Aliases    int `json:"aliases"`
+	Tombstones int `json:"tombstones"`
+	Pictures   int `json:"thumbnails"` // number of stored thumbnails, of pages with and without a copy
+	// number of captures with a rendered document
+	Rendered int   `json:"rendered,omitempty"`
+	Bytes    int64 `json:"bytes"`  // decoded size of the bodies and rendered documents of all captures
+	Raw      int64 `json:"raw"`    // size of the stored bodies before compression, identical ones counted once
+	Stored   int64 `json:"stored"` // size of the bodies in the file
 }
 
 // Resource returns what is known about url. known is false if nothing is known.
@@ -151,10 +153,81 @@ func (a *Archive) Capture(id uint64) (c Capture, err error) {
 
 // Body returns the decoded body of a capture, or ErrNotHeld if there is no such capture.
 func (a *Archive) Body(id uint64) ([]byte, error) {
-	rec, wire, err := a.wire(id)
+	var rec captureRecord
+	var wire []byte
+	err := a.view(func(tx *bolt.Tx) (err error) {
+		rec, wire, err = a.wire(tx, id)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	return a.decodedBody(id, rec, wire)
+}
+
+// Wire returns the body of a capture as it was sent, with the content codings in Capture.Encoding.
+// The error is ErrNotHeld if there is no such capture.
+func (a *Archive) Wire(id uint64) (wire []byte, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		_, wire, err = a.wire(tx, id)
+		return err
+	})
+	return wire, err
+}
+
+// Rendered returns the rendered document of a capture, or nil if the capture has none. The error is
+// ErrNotHeld if there is no such capture.
+func (a *Archive) Rendered(id uint64) (document []byte, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		rec, _, err := a.captureRecord(tx, id)
+		if err == nil {
+			document, err = a.rendered(tx, id, rec)
+		}
+		return err
+	})
+	return document, err
+}
+
+// Documents returns the results of Body and Rendered for a capture, read at the same instant.
+func (a *Archive) Documents(id uint64) (body, rendered []byte, err error) {
+	var rec captureRecord
+	var wire []byte
+	err = a.view(func(tx *bolt.Tx) (err error) {
+		if rec, wire, err = a.wire(tx, id); err == nil {
+			rendered, err = a.rendered(tx, id, rec)
+		}
+		return err
+	})
+	if err == nil {
+		body, err = a.decodedBody(id, rec, wire)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return body, rendered, nil
+}
+
+func (a *Archive) wire(tx *bolt.Tx, id uint64) (rec captureRecord, wire []byte, err error) {
+	if rec, _, err = a.captureRecord(tx, id); err != nil {
+		return rec, nil, err
+	}
+	if wire, err = a.storedBody(tx, rec.payload()); err != nil {
+		err = a.damaged(fmt.Sprintf("the body of capture %d (%s)", id, rec.URL), err)
+	}
+	return rec, wire, err
+}
+
+func (a *Archive) rendered(tx *bolt.Tx, id uint64, rec captureRecord) (document []byte, err error) {
+	if rec.Rendered == "" {
+		return nil, nil
+	}
+	if document, err = a.storedBody(tx, rec.Rendered); err != nil {
+		err = a.damaged(fmt.Sprintf("the rendered document of capture %d (%s)", id, rec.URL), err)
+	}
+	return document, err
+}
+
+func (a *Archive) decodedBody(id uint64, rec captureRecord, wire []byte) ([]byte, error) {
 	body, err := a.decoded(rec, wire)
 	if err != nil {
 		return nil, a.damaged(fmt.Sprintf("the body of capture %d (%s)", id, rec.URL), err)
@@ -162,32 +235,17 @@ func (a *Archive) Body(id uint64) ([]byte, error) {
 	return body, nil
 }
 
-// Wire returns the body of a capture as it was sent, with the content codings in Capture.Encoding.
-// The error is ErrNotHeld if there is no such capture.
-func (a *Archive) Wire(id uint64) ([]byte, error) {
-	_, wire, err := a.wire(id)
-	return wire, err
-}
-
-func (a *Archive) wire(id uint64) (rec captureRecord, wire []byte, err error) {
-	err = a.view(func(tx *bolt.Tx) error {
-		if rec, _, err = a.captureRecord(tx, id); err != nil {
-			return err
-		}
-		sum, err := digestBytes(rec.payload())
-		if err != nil {
-			return a.damaged(fmt.Sprintf("the digest of capture %d", id), err)
-		}
-		b, err := unpackBody(sum, tx.Bucket(bDigests).Get(sum))
-		if err == nil {
-			wire, err = a.readBody(tx, sum, b)
-		}
-		if err != nil {
-			return a.damaged(fmt.Sprintf("the body of capture %d (%s)", id, rec.URL), err)
-		}
-		return nil
-	})
-	return rec, wire, err
+// storedBody reads the body with the given digest. The text of an error is a clause.
+func (a *Archive) storedBody(tx *bolt.Tx, digest string) ([]byte, error) {
+	sum, err := digestBytes(digest)
+	if err != nil {
+		return nil, err
+	}
+	b, err := unpackBody(sum, tx.Bucket(bDigests).Get(sum))
+	if err != nil {
+		return nil, err
+	}
+	return a.readBody(tx, sum, b)
 }
 
 // Each calls fn for every resource in the order of URLs, until fn returns an error. fn may call the
@@ -234,7 +292,7 @@ func (a *Archive) Stats() (s Stats, err error) {
 
 func (c counts) stats() Stats {
 	return Stats{Captures: int(c.Captures), Resources: int(c.Resources), Bodies: int(c.Bodies), Aliases: int(c.Aliases),
-		Tombstones: int(c.Tombstones), Pictures: int(c.Pictures), Bytes: int64(c.Bytes), Raw: int64(c.Raw),
+		Tombstones: int(c.Tombstones), Pictures: int(c.Pictures), Rendered: int(c.Rendered), Bytes: int64(c.Bytes), Raw: int64(c.Raw),
 		Stored: int64(c.Stored)}
 }
 

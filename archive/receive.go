@@ -22,12 +22,15 @@ const longestURL = 16 << 10
 type Deposit struct {
 	// Resource contains the URL, the status and the statements of the page. Each of its first dates
 	// is used only if the archive does not have that date yet.
-	Resource  Resource
-	Fetched   time.Time     // time of the fetch; must be set
-	Body      []byte        // decoded body to store; nil: no body, and no capture is made
-	Wire      []byte        // the body as sent; nil: equal to Body
-	Encoding  string        // content codings of Wire, in the order applied; "" for none
-	Undone    coding.Undone // result of decoding Wire to Body, if known; avoids decoding again
+	Resource Resource
+	Fetched  time.Time     // time of the fetch; must be set
+	Body     []byte        // decoded body to store; nil: no body, and no capture is made
+	Wire     []byte        // the body as sent; nil: equal to Body
+	Encoding string        // content codings of Wire, in the order applied; "" for none
+	Undone   coding.Undone // result of decoding Wire to Body, if known; avoids decoding again
+	// the document after its scripts ran, as UTF-8 HTML; nil: none. It is stored only together with
+	// Body, and not for a redirect
+	Rendered  []byte
 	Truncated bool
 	Cut       bool // parts that may not be kept were cut out of Body
 	// Past marks an imported capture. If the URL was crawled later, the capture does not become
@@ -74,14 +77,18 @@ func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 			return Capture{}, err
 		}
 	}
-	b, err := a.prepare(&d)
+	p, err := a.prepare(&d)
 	if err != nil {
 		return Capture{}, err
 	}
-	defer a.pack.reuse(b.packed)
+	defer func() {
+		for _, b := range p.bodies() {
+			a.pack.reuse(b.packed)
+		}
+	}()
 	var c Capture
-	err = a.do(ctx, len(b.packed), func(t *txn) (err error) {
-		c, err = t.receive(&d, b)
+	err = a.do(ctx, p.size(), func(t *txn) (err error) {
+		c, err = t.receive(&d, p)
 		return err
 	})
 	if err != nil {
@@ -103,7 +110,7 @@ func checkURL(url string) error {
 	return nil
 }
 
-func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
+func (t *txn) receive(d *Deposit, p *prepared) (Capture, error) {
 	url := d.Resource.URL
 	h, err := t.resource(url)
 	if err != nil {
@@ -111,10 +118,10 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	}
 	h.decided = d.Limit
 	if d.Body != nil && redirects(d.Resource.Status) {
-		return t.receiveRedirect(d, b, h)
+		return t.receiveRedirect(d, p, h)
 	}
 	if d.Past && h.LastCrawled.After(d.Fetched) {
-		return t.receivePast(d, b, h)
+		return t.receivePast(d, p, h)
 	}
 	if d.Replace {
 		if err := t.replace(d, h.Current); err != nil {
@@ -132,7 +139,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	var c Capture
 	if d.Body != nil {
 		r.Versions++
-		if c, err = t.putCapture(d, b, r.Versions); err != nil {
+		if c, err = t.putCapture(d, p, r.Versions); err != nil {
 			return Capture{}, err
 		}
 		r.Current, c.Current = c.ID, true
@@ -140,7 +147,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	if err := t.putPicture(url, c.Version, d.Picture); err != nil {
 		return Capture{}, err
 	}
-	return c, t.putPage(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
+	return c, t.putPage(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, p.resource)
 }
 
 // replace erases the earlier versions of a page. It writes no tombstone, because each crawl
@@ -189,23 +196,25 @@ func setOnce(date *time.Time, at time.Time, now bool) {
 	}
 }
 
-func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
+func (t *txn) putCapture(d *Deposit, p *prepared, version int) (Capture, error) {
 	bucket := t.tx.Bucket(bCaptures)
 	id, err := bucket.NextSequence()
 	if err != nil {
 		return Capture{}, err
 	}
-	if err := t.refer(b); err != nil {
-		return Capture{}, err
+	for _, b := range p.bodies() {
+		if err := t.refer(b); err != nil {
+			return Capture{}, err
+		}
 	}
-	rec := captureRecord{URL: d.Resource.URL, Version: version, Fetched: utc(d.Fetched), Status: d.Resource.Status,
-		Digest: b.digest,
-		Bytes:  int64(len(d.Body)), Encoding: b.encoding, Truncated: d.Truncated, Cut: d.Cut}
-	if b.encoding != "" {
-		rec.Payload = digestText(b.sum)
+	rec := p.record(d, version)
+	if rec.Rendered != "" {
+		if err := t.raiseFormat(); err != nil {
+			return Capture{}, err
+		}
 	}
 	k := idKey(id)
-	sealed, slot, err := t.seal(ofCapture(k), b.capture, nil)
+	sealed, slot, err := t.seal(ofCapture(k), p.capture, nil)
 	if err != nil {
 		return Capture{}, err
 	}
@@ -220,15 +229,38 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	if err := putPassed(t.tx, id, d.Hops); err != nil {
 		return Capture{}, err
 	}
-	t.counts.Captures++
-	t.counts.Bytes += uint64(rec.Bytes)
+	rec.count(&t.counts)
 	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status,
 		MIME:   d.Resource.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding,
-		Truncated: rec.Truncated, Cut: rec.Cut,
+		Rendered: rec.Rendered, RenderedBytes: rec.RenderedBytes, Truncated: rec.Truncated, Cut: rec.Cut,
 		Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(),
 		Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
 	return c, nil
+}
+
+// record returns the record of the capture, without its key.
+func (p *prepared) record(d *Deposit, version int) captureRecord {
+	rec := captureRecord{URL: d.Resource.URL, Version: version, Fetched: utc(d.Fetched), Status: d.Resource.Status,
+		Digest: p.digest, Bytes: int64(len(d.Body)), Encoding: p.sent.encoding, Truncated: d.Truncated, Cut: d.Cut}
+	if p.sent.encoding != "" {
+		rec.Payload = digestText(p.sent.sum)
+	}
+	if p.rendered != nil {
+		rec.Rendered, rec.RenderedBytes = digestText(p.rendered.sum), int64(len(p.rendered.wire))
+	}
+	return rec
+}
+
+// raiseFormat makes older versions of this program refuse the archive: they would erase a capture
+// without its rendered document.
+func (t *txn) raiseFormat() error {
+	var h header
+	if err := t.a.readHeader(t.tx.Tx, &h); err != nil || h.Format >= formatRendered {
+		return err
+	}
+	h.Format = formatRendered
+	return t.tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, h))
 }
 
 // supersede adds the current capture of r to the list of earlier versions.

@@ -66,6 +66,7 @@ var (
 type counts struct {
 	Captures, Resources, Bodies, Aliases, Tombstones uint64
 	Pictures                                         uint64 `json:",omitempty"`
+	Rendered                                         uint64 `json:",omitempty"` // captures with a rendered document
 	Bytes, Raw, Stored                               uint64
 	Keys                                             uint64
 }
@@ -82,14 +83,46 @@ type captureRecord struct {
 	Truncated bool   `json:",omitempty"`
 	Cut       bool   `json:",omitempty"`
 	Key       uint64
+
+	Rendered      string `json:",omitempty"` // digest of the rendered document; "": there is none
+	RenderedBytes int64  `json:",omitempty"`
 }
 
-// payload returns the digest of the body that the capture refers to.
+// payload returns the digest of the body as sent.
 func (r captureRecord) payload() string {
 	if r.Payload == "" {
 		return r.Digest
 	}
 	return r.Payload
+}
+
+// bodies returns the digests of the bodies to which the capture refers: the body as sent and, if there
+// is one, the rendered document. If both are equal, the capture has two references to one body.
+func (r captureRecord) bodies() []string {
+	if r.Rendered == "" {
+		return []string{r.payload()}
+	}
+	return []string{r.payload(), r.Rendered}
+}
+
+// count adds the capture to c.
+func (r captureRecord) count(c *counts) {
+	c.Captures++
+	c.Bytes += uint64(r.Bytes)
+	if r.Rendered != "" {
+		c.Rendered++
+		c.Bytes += uint64(r.RenderedBytes)
+	}
+}
+
+// discount removes the capture from c.
+func (r captureRecord) discount(c *counts) {
+	c.Captures--
+	c.Bytes -= uint64(r.Bytes)
+	if r.Rendered != "" {
+		c.Rendered--
+		c.Bytes -= uint64(r.RenderedBytes)
+	}
 }
 
 type resourceRecord struct {
@@ -128,7 +161,7 @@ func (t resourceText) encode() ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// bodyRecord contains the ID of a body, its codec and the number of captures that refer to it.
+// bodyRecord contains the ID of a body, its codec and the number of references of captures to it.
 type bodyRecord struct {
 	ID, Key, Refs uint64
 	Raw, Stored   uint64 // size of the body before compression, and size of the sealed body in the file

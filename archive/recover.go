@@ -195,6 +195,12 @@ func (a *Archive) recoverRecords(ctx context.Context, w way) (c counts, err erro
 		if c, err = readCounts(tx); err != nil {
 			return err
 		}
+		if c.Rendered > 0 { // a snapshot does not contain the header
+			h.Format = formatRendered
+			if err := tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, h)); err != nil {
+				return err
+			}
+		}
 		bodies := tx.Bucket(bBodies) // see claimCopies
 		if err := bodies.SetSequence(max(bodies.Sequence(), w.next<<24)); err != nil {
 			return err

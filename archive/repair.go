@@ -24,7 +24,8 @@ const repairRounds = 4
 // Repair searches for the problems that Verify finds, and repairs as many as it can. Each round is
 // one transaction, so after a crash a round is either done or not done. Lost data is erased: if the
 // record, key or body of a capture cannot be read, Repair removes the capture and everything that
-// only this capture uses, and writes a tombstone. Unneeded keys are destroyed. Dates are never
+// only this capture uses, and writes a tombstone. If only its rendered document is lost, the capture
+// stays without it. Unneeded keys are destroyed. Dates are never
 // invented: if the date since when a page has been kept is lost, the copies of the page are erased.
 // Pages whose index entry may now be wrong are in Intents. Repair calls told after each repair is
 // on disk; told may be nil. Calls of Repair and Compact run one after another. Repair returns the

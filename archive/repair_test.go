@@ -626,8 +626,11 @@ func contents(t testing.TB, dir string) map[uint64]string {
 	defer shut(t, a)
 	all := map[uint64]string{}
 	err := a.EachCapture(func(c Capture) error {
-		body, err := a.Body(c.ID)
-		all[c.ID] = fmt.Sprint(c.URL, c.Fetched, c.Header, Digest(body))
+		body, rendered, err := a.Documents(c.ID)
+		if (rendered == nil) != (c.Rendered == "") || rendered != nil && Digest(rendered) != c.Rendered {
+			t.Errorf("capture %d has %q as its rendered document", c.ID, rendered)
+		}
+		all[c.ID] = fmt.Sprint(c.URL, c.Fetched, c.Header, Digest(body)) // a lost rendered document is dropped
 		return err
 	})
 	if err != nil {

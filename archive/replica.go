@@ -215,7 +215,7 @@ func (a *Archive) loadReplica(o *Replica, h *header) (err error) {
 		return err
 	}
 	return a.db.Update(func(tx *bolt.Tx) error {
-		h.Format = formatCopied
+		h.Format = max(h.Format, formatCopied)
 		a.replica.record = replicaRecord{Check: a.replica.check, Generation: rand.Text()}
 		_, err := tx.CreateBucketIfNotExists(bUnsent)
 		return errors.Join(err, tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, *h)),

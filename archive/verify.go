@@ -123,16 +123,22 @@ type verifier struct {
 	used     spool.Bits          // key slots that a record uses
 	shared   map[uint64]bool     // key slots that several records use
 	bodies   map[uint64]bodySeen // what was found about each body, by body ID
-	bodiless map[uint64]bool     // captures whose body has no digest record
+	missing  map[reference]bool  // references to bodies that have no digest record
 	homeless map[string][]uint64 // by URL: captures of a URL whose resource record is lost
 	live     map[uint32]uint64   // by number of a body file: the size of its bodies, with their heads
 	count    counts
 	steps    int
 }
 
+// reference is that of a capture to a body.
+type reference struct {
+	capture uint64
+	digest  string
+}
+
 // bodySeen is what the check has found about a body.
 type bodySeen struct {
-	refs  uint64 // number of captures that refer to the body
+	refs  uint64 // number of references of captures to the body
 	state bodyState
 }
 
@@ -192,7 +198,7 @@ func failed(err error) bool {
 
 func (v *verifier) all(tx *bolt.Tx) error {
 	v.tx, v.bodies, v.shared, v.homeless = tx, map[uint64]bodySeen{}, map[uint64]bool{}, map[string][]uint64{}
-	v.bodiless, v.live = map[uint64]bool{}, map[uint32]uint64{}
+	v.missing, v.live = map[reference]bool{}, map[uint32]uint64{}
 	wrong, err := spool.CheckPages(v.ctx, v.a.file, tx.DB().Info().PageSize, uint64(tx.ID()))
 	for _, w := range wrong {
 		v.report("archive.db", "is damaged: "+w, fromBackup)
@@ -328,6 +334,7 @@ func (v *verifier) total(said counts) {
 			c.Aliases += held.Aliases - said.Aliases
 			c.Tombstones += held.Tombstones - said.Tombstones
 			c.Pictures += held.Pictures - said.Pictures
+			c.Rendered += held.Rendered - said.Rendered
 			c.Bytes += held.Bytes - said.Bytes
 			c.Raw += held.Raw - said.Raw
 			c.Stored += held.Stored - said.Stored

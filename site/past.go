@@ -93,11 +93,11 @@ func currentCopy(a *archive.Archive, r archive.Resource) (*page.Page, error) {
 	if err != nil {
 		return nil, ignoreGone(err)
 	}
-	body, err := a.Body(c.ID)
+	body, rendered, err := a.Documents(c.ID)
 	if err != nil {
 		return nil, ignoreGone(err)
 	}
-	return c.Page(body), nil
+	return c.Page(body, rendered), nil
 }
 
 func ignoreGone(err error) error {

@@ -26,7 +26,7 @@ func (h *Holdings) Condition(address string) http.Header {
 	if out == nil {
 		return nil
 	}
-	release, err := h.o.Budget.Room(context.Background(), page.WeightOf(c.Bytes, c.MIME))
+	release, err := h.o.Budget.Room(context.Background(), page.WeightOf(c.Bytes+c.RenderedBytes, c.MIME))
 	if err != nil {
 		return nil
 	}
@@ -57,14 +57,15 @@ func validators(tag, modified string) http.Header {
 type copied struct {
 	archive.Capture
 	known archive.Resource
-	body  []byte
+
+	body, rendered []byte
 }
 
 // page returns the copy as a page, after the last of hops, a 304 response, has confirmed the copy.
 func (c copied) page(hops []page.Hop) *page.Page {
 	last := hops[len(hops)-1]
 	last.Status, last.Header = c.Status, updated(c.Header, last.Header)
-	last.Body, last.Wire = c.body, c.body
+	last.Body, last.Wire, last.Rendered = c.body, c.body, c.rendered
 	return page.New(append(slices.Clone(hops[:len(hops)-1]), last))
 }
 
@@ -80,10 +81,11 @@ func (h *Holdings) current(address string) (c copied, ok bool) {
 	return c, err == nil && !c.Truncated && !c.Cut
 }
 
-// readBody reads the body of a copy, and reports whether its digest is correct.
+// readBody reads the body and the rendered document of a copy, and reports whether the digest of the
+// body is correct.
 func (h *Holdings) readBody(c *copied) bool {
 	var err error
-	c.body, err = h.archive.Body(c.ID)
+	c.body, c.rendered, err = h.archive.Documents(c.ID)
 	return err == nil && archive.Digest(c.body) == c.Digest
 }
 
@@ -99,7 +101,7 @@ func (h *Holdings) mayStay(c copied) bool {
 	if err != nil || terms.TakeDown(origin, u) != nil {
 		return false
 	}
-	copied := terms.Held(ctx, origin, u, c.known.Own, c.Page(c.body), terms.Sources{Policies: h.o.Known},
+	copied := terms.Held(ctx, origin, u, c.known.Own, c.Page(c.body, c.rendered), terms.Sources{Policies: h.o.Known},
 		h.factsNow(c.known)).HoldingCopy(h.o.NoArchive)
 	return !copied.Cut && decide(&evidence{noPreserve: h.o.NoPreserve, received: &copied}).copy.held()
 }

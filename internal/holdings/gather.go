@@ -226,16 +226,16 @@ func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
 	if j.resource.unwritten {
 		return errUnwritten
 	}
-	release, err := j.o.Budget.Room(j.ctx, page.WeightOf(c.Bytes, c.MIME))
+	release, err := j.o.Budget.Room(j.ctx, page.WeightOf(c.Bytes+c.RenderedBytes, c.MIME))
 	if err != nil {
 		return err
 	}
 	defer release()
-	body, err := j.archive.Body(c.ID)
+	body, rendered, err := j.archive.Documents(c.ID)
 	if err != nil {
 		return err
 	}
-	fn(c.Page(body))
+	fn(c.Page(body, rendered))
 	return nil
 }
 

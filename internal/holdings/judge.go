@@ -48,7 +48,7 @@ func (h *Holdings) assessReceived(ctx context.Context, origin *acap.Policy, pg *
 	if confirmed {
 		var ok bool
 		if was, ok = h.current(u.String()); ok { // this memory is given back when the lease of the visit ends
-			err = memory.Of(ctx).Hold(ctx, page.WeightOf(was.Bytes, was.MIME))
+			err = memory.Of(ctx).Hold(ctx, page.WeightOf(was.Bytes+was.RenderedBytes, was.MIME))
 		}
 		if err != nil || !ok || !h.readBody(&was) || !confirms(pg.Last().Header, was.Header) {
 			g.Absent = true

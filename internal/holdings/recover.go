@@ -154,11 +154,11 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index
 	if err != nil {
 		return nil, err
 	}
-	body, err := h.archive.Body(r.Current)
+	body, rendered, err := h.archive.Documents(r.Current)
 	if err != nil {
 		return nil, err
 	}
-	pg := c.Page(body)
+	pg := c.Page(body, rendered)
 	origin, err := h.o.Known.Policy(ctx, pg.URL())
 	if err != nil {
 		return nil, ctx.Err() // without a policy nothing may be indexed

@@ -191,7 +191,7 @@ func (h *Holdings) assessCopy(ctx context.Context, address string, sources terms
 		return g, false, nil
 	}
 	g.from = &c.known
-	release, err := h.o.Budget.Room(ctx, page.WeightOf(c.Bytes, c.MIME))
+	release, err := h.o.Budget.Room(ctx, page.WeightOf(c.Bytes+c.RenderedBytes, c.MIME))
 	if err != nil {
 		return g, false, err
 	}
@@ -208,7 +208,7 @@ func (h *Holdings) assessCopy(ctx context.Context, address string, sources terms
 		return g, false, ctx.Err()
 	}
 	facts := h.factsNow(c.known)
-	pg := c.Page(c.body)
+	pg := c.Page(c.body, c.rendered)
 	g = h.assessPage(terms.Held(ctx, origin, u, c.known.Own, pg, sources, facts), pg, terms.TakeDown(origin, u),
 		c.known,
 		false)

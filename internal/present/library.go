@@ -9,6 +9,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/page"
 )
 
 // Library is the storage that a Presenter reads: stored pages, and the index of their words.
@@ -39,8 +40,8 @@ type Library interface {
 	// Capture returns the record of one copy, without its body.
 	Capture(ctx context.Context, id uint64) (archive.Capture, error)
 
-	// Copy returns one copy with its body.
-	Copy(ctx context.Context, id uint64) (archive.Capture, []byte, error)
+	// Copy returns one copy with its body and its rendered document, which is nil if it has none.
+	Copy(ctx context.Context, id uint64) (c archive.Capture, body, rendered []byte, err error)
 
 	// Thumbnail returns the stored thumbnail of a version. Version 0 is the thumbnail of a page
 	// that has no copy.
@@ -100,11 +101,11 @@ func (l stored) Tombstones(_ context.Context, address string) ([]archive.Tombsto
 	return l.archive.Tombstones(address)
 }
 
-func (l stored) Copy(_ context.Context, id uint64) (c archive.Capture, body []byte, err error) {
+func (l stored) Copy(_ context.Context, id uint64) (c archive.Capture, body, rendered []byte, err error) {
 	if c, err = l.archive.Capture(id); err == nil {
-		body, err = l.archive.Body(id)
+		body, rendered, err = l.archive.Documents(id)
 	}
-	return c, body, err
+	return c, body, rendered, err
 }
 
 func (l stored) Thumbnail(_ context.Context, address string, version int) (archive.Picture, bool, error) {
@@ -119,12 +120,12 @@ func (l stored) NotePresented(ctx context.Context, addresses []string, at time.T
 	})
 }
 
-// chooseVersion returns the copy of r that the parameter which selects, and the body of the copy.
+// chooseVersion returns the copy of r that the parameter which selects, and the same copy as a page.
 // The selection may contain a version number, or a time: then the latest copy at that time is
 // selected. By default the current copy is selected, or the latest copy if the last crawl stored
 // none.
 func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which Which) (c archive.Capture,
-	body []byte, found bool, err error) {
+	pg *page.Page, found bool, err error) {
 	id := r.Current
 	if which != (Which{}) || id == 0 {
 		list, err := p.library.Versions(ctx, r.URL)
@@ -144,14 +145,14 @@ func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which
 			id = list[len(list)-1].ID
 		}
 	}
-	c, body, err = p.library.Copy(ctx, id)
+	c, pg, err = p.page(ctx, id)
 	if errors.Is(err, archive.ErrNotHeld) {
 		if which == (Which{}) && id == r.Current {
 			return c, nil, false, nil
 		}
 		return c, nil, true, ErrNotHeld // the copy was erased after the list of versions was read
 	}
-	return c, body, err == nil, err
+	return c, pg, err == nil, err
 }
 
 // latest returns the ID of the capture with the latest fetch time. If several captures have that

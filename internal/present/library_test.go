@@ -81,15 +81,15 @@ func (m *memory) Versions(_ context.Context, address string) ([]archive.Capture,
 	return slices.Clone(m.versions[address]), nil
 }
 
-func (m *memory) Copy(_ context.Context, id uint64) (archive.Capture, []byte, error) {
+func (m *memory) Copy(_ context.Context, id uint64) (c archive.Capture, body, rendered []byte, err error) {
 	for _, list := range m.versions {
 		for _, c := range list {
 			if c.ID == id {
-				return c, m.bodies[id], nil
+				return c, m.bodies[id], nil, nil
 			}
 		}
 	}
-	return archive.Capture{}, nil, archive.ErrNotHeld
+	return archive.Capture{}, nil, nil, archive.ErrNotHeld
 }
 
 func (m *memory) Thumbnail(_ context.Context, address string, version int) (archive.Picture, bool, error) {
@@ -105,7 +105,7 @@ func (m *memory) Moments(_ context.Context, address string) (list []archive.Mome
 }
 
 func (m *memory) Capture(ctx context.Context, id uint64) (archive.Capture, error) {
-	c, _, err := m.Copy(ctx, id)
+	c, _, _, err := m.Copy(ctx, id)
 	return c, err
 }
 

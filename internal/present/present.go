@@ -75,11 +75,11 @@ func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page
 
 // page returns the record of a capture, and its copy as a page.
 func (p *Presenter) page(ctx context.Context, id uint64) (archive.Capture, *page.Page, error) {
-	c, body, err := p.library.Copy(ctx, id)
+	c, body, rendered, err := p.library.Copy(ctx, id)
 	if err != nil {
 		return c, nil, err
 	}
-	return c, c.Page(body), nil
+	return c, c.Page(body, rendered), nil
 }
 
 // shown records the time of the first presentation of each address. Time limits on present count

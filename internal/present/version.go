@@ -156,7 +156,7 @@ func (p *Presenter) obtain(ctx context.Context, r archive.Resource, which Which,
 	if instead && r.Current == 0 {
 		return c, nil, nil
 	}
-	c, body, found, err := p.chooseVersion(ctx, r, which)
+	c, pg, found, err := p.chooseVersion(ctx, r, which)
 	switch {
 	case err != nil:
 		return c, nil, err
@@ -165,5 +165,5 @@ func (p *Presenter) obtain(ctx context.Context, r archive.Resource, which Which,
 	case !found:
 		return c, nil, nil
 	}
-	return c, c.Page(body), nil
+	return c, pg, nil
 }

@@ -122,9 +122,9 @@ func (p *Presenter) mayShow(ctx context.Context, way []string, r archive.Resourc
 	v *version, d acap.Decision, err error) {
 	v, err = p.permitted(ctx, way, r, c, nil, who)
 	if err == nil && !c.Redirect() && dependsOnBody(v) {
-		var body []byte
-		if c, body, err = p.library.Copy(ctx, c.ID); err == nil {
-			v, err = p.permitted(ctx, way, r, c, c.Page(body), who)
+		var pg *page.Page
+		if c, pg, err = p.page(ctx, c.ID); err == nil {
+			v, err = p.permitted(ctx, way, r, c, pg, who)
 		}
 	}
 	if refused, ok := errors.AsType[*acap.Refused](err); ok {
@@ -176,7 +176,7 @@ func (p *Presenter) Open(ctx context.Context, rawurl string, chosen Version, who
 	if err != nil {
 		return Copy{}, err
 	}
-	c, body, err := p.library.Copy(ctx, chosen.id)
+	c, pg, err := p.page(ctx, chosen.id)
 	if errors.Is(err, archive.ErrNotHeld) || err == nil && (!known || way[len(way)-1] != c.URL) {
 		return Copy{}, ErrNotHeld
 	}
@@ -186,7 +186,7 @@ func (p *Presenter) Open(ctx context.Context, rawurl string, chosen Version, who
 	if c.Redirect() {
 		return p.openRedirect(ctx, way, r, c, who)
 	}
-	v, err := p.permitted(ctx, way, r, c, c.Page(body), who)
+	v, err := p.permitted(ctx, way, r, c, pg, who)
 	if err != nil {
 		return Copy{}, err
 	}
