@@ -62,8 +62,16 @@ type CrawlSummary struct {
 	// data erased during the crawl because of new policies, time limits and requests
 	Erased []archive.Erasure `json:"erased"`
 	Data   string            `json:"data"` // the data directory
+	// what the scripts of pages could not do
+	Scripts ScriptCounts `json:"scripts,omitzero"`
 	// the crawl has ended because the settings of the cluster have changed; it goes on if it is started again
 	Changed bool `json:"-"`
+}
+
+// ScriptCounts counts what the scripts of pages could not do in a crawl.
+type ScriptCounts struct {
+	Blocked int `json:"blocked"` // requests that were not made, or not answered
+	Failed  int `json:"failed"`  // pages whose scripts were not run, although they should
 }
 
 // patience is how long the end of a crawl waits for pages that are still being checked before the
@@ -121,6 +129,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	}
 	s.progress.end()
 	endReading()
+	sum.Scripts = c.scripts.counts()
 	return sum, s.endCrawl(ctx, c, o, end, err)
 }
 

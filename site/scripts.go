@@ -33,6 +33,7 @@ type scripts struct {
 	failed  func(*page.Page, error) // called for each page whose scripts could not run; may be nil
 
 	mu     sync.Mutex
+	count  ScriptCounts
 	stored map[string]*storedPart // by address
 }
 
@@ -45,6 +46,7 @@ type storedPart struct {
 // scriptRun is the run of the scripts of one page.
 type scriptRun struct {
 	*scripts
+	page   string          // its address
 	follow acap.Decision   // on following links of the page
 	asking map[string]bool // addresses whose request would ask the publisher for permission (L02)
 	public bool            // the page is from a public network address
@@ -72,14 +74,42 @@ func (s *session) newScripts(ctx context.Context, b *render.Browser, o CrawlOpti
 	if len(want.Pages) == 0 {
 		return nil
 	}
-	blocked := o.Blocked
-	if blocked == nil {
-		blocked = func(crawler.Skip) {}
-	}
-	return &scripts{session: s, browser: b, ctx: ctx, pages: crawler.NewPatterns(want.Pages), blocked: blocked,
+	return &scripts{session: s, browser: b, ctx: ctx, pages: crawler.NewPatterns(want.Pages), blocked: o.Blocked,
 		failed: o.Unrendered, stored: map[string]*storedPart{},
 		budget: render.Budget{Time: want.Time, Requests: want.Requests, Bytes: int(want.Bytes), Screens: want.Screens,
 			Images: s.site.cfg.Requisites}}
+}
+
+// counts returns what the scripts of pages could not do so far.
+func (s *scripts) counts() ScriptCounts {
+	if s == nil {
+		return ScriptCounts{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}
+
+// report counts and reports a request of a page's scripts that was not made or not answered.
+func (s *scripts) report(skip crawler.Skip) {
+	s.mu.Lock()
+	s.count.Blocked++
+	s.mu.Unlock()
+	s.log.Debug("blocked", "url", skip.URL, "why", skip.Why)
+	if s.blocked != nil {
+		s.blocked(skip)
+	}
+}
+
+// reportFailed counts and reports a page whose scripts did not run.
+func (s *scripts) reportFailed(pg *page.Page, why error) {
+	s.mu.Lock()
+	s.count.Failed++
+	s.mu.Unlock()
+	s.log.Warn("the scripts of a page were not run, and it is kept as it was sent", "url", pg.URL().String(), "why", why)
+	if s.failed != nil {
+		s.failed(pg, why)
+	}
 }
 
 // selects reports whether the scripts of the page at u shall run.
@@ -101,7 +131,7 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	if !t.Decide(acap.Crawl).Allowed || terms.TakeDown(origin, pg.URL()) != nil {
 		return out, nil
 	}
-	r := &scriptRun{scripts: s, follow: t.Decide(acap.Follow), asking: t.PermissionLinks(), began: time.Now(),
+	r := &scriptRun{scripts: s, page: last.URL, follow: t.Decide(acap.Follow), asking: t.PermissionLinks(), began: time.Now(),
 		public: last.Address.IsValid() && address.Special(last.Address) == ""}
 	ctx, cancel := context.WithCancel(s.site.o.Budget.Require(ctx))
 	defer cancel()
@@ -143,7 +173,7 @@ func (r *scriptRun) fetch(ctx context.Context, rawurl string, _ render.Kind) (re
 	pg, err := r.obtain(ctx, rawurl)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.blocked(blockedRequest(rawurl, err))
+			r.report(blockedRequest(r.page, rawurl, err))
 		}
 		return render.Part{}, err
 	}
@@ -225,8 +255,9 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) error {
 
 // blockedRequest returns the report of a request of a script that was not made, or whose response could not
 // be used.
-func blockedRequest(rawurl string, err error) crawler.Skip {
-	skip := crawler.Skip{URL: rawurl, State: crawler.Failed, Why: err.Error(), When: time.Now()}
+func blockedRequest(page, rawurl string, err error) crawler.Skip {
+	skip := crawler.Skip{URL: rawurl, State: crawler.Failed, When: time.Now(),
+		Why: fmt.Sprintf("%v; scripts of %s request it", err, page)}
 	var refused *acap.Refused
 	switch refusal, is := errors.AsType[*gate.Refusal](err); {
 	case is && refusal.Rule != gate.RuleLease:

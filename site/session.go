@@ -243,10 +243,7 @@ func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 		return crawler.Receipt{}, err
 	}
 	if ran.why != nil {
-		s.log.Warn("the scripts of a page were not run, and it is kept as it was sent", "url", pg.URL().String(), "why", ran.why)
-		if s.scripts.failed != nil {
-			s.scripts.failed(ran.page, ran.why)
-		}
+		s.scripts.reportFailed(ran.page, ran.why)
 	}
 	out, err := s.receive(ctx, ran.page)
 	out.Rendered, out.Requests, out.Bytes = ran.page.Rendered(), ran.requests, ran.bytes

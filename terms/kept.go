@@ -15,6 +15,9 @@ import (
 // Kept is what is stored for a page so that it can be presented later without a request.
 type Kept = kept.Page
 
+// Scripts is kept.Scripts.
+const Scripts = kept.Scripts
+
 // Keep returns what to store for a page that was just fetched. copied reports whether a copy is
 // stored too; entry is the indexed text. The result contains everything that may be shown to at
 // least one reader. Conditions on the reader are checked when the data is shown.
@@ -49,6 +52,9 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 		if t.page.Title(unmarked) != t.page.Title(page.Cut{}) {
 			k.Title = ""
 		}
+	}
+	if k.AddScripts(t.page.Last().Made); t.kept != nil {
+		k.AddScripts(t.kept.Of[kept.Scripts])
 	}
 	return k
 }

@@ -142,6 +142,7 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 			summary = w.screen
 		}
 		o.Skipped, o.Received = report.skipped, report.received
+		o.Blocked, o.Unrendered = report.skipped, report.unrendered
 		o.Progress = func(p crawler.Progress) {
 			report.flush()
 			w.progress(p)

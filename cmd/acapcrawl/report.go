@@ -48,7 +48,7 @@ const (
 	reasonTakenDown = "taken-down" // P1 2.6.1: a take-down requested by the publisher is in force
 	reasonStatus    = "status"     // the HTTP status, for example 404, means that there is no page
 	reasonNoText    = "no-text"    // the page has no text to index
-	reasonScripts   = "scripts"    // the page appears empty, because its scripts are not run
+	reasonScripts   = "scripts"    // the scripts of the page were not run, and should, or without them it appears empty
 	reasonCut       = "cut"        // a part of the page was too large to be kept, read or indexed
 	reasonUndrawn   = "not-drawn"  // no thumbnail was made of the page; the next fetch of the page tries again
 )
@@ -145,10 +145,11 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 		r.add(e)
 	}
 	status := pg.Last().Status
-	if status/100 == 2 && pg.AppearsEmpty() {
+	if status/100 == 2 && !pg.Rendered() && pg.AppearsEmpty() {
 		e := entry
 		e.Use, e.Reason = acap.Index, reasonScripts
-		e.Why = fmt.Sprintf("%s appears empty: what its scripts add is not seen, because they are not run", pg.URL())
+		e.Why = fmt.Sprintf("%s appears empty: what its scripts add is not seen, because they are not run; crawl --render runs them",
+			pg.URL())
 		r.add(e)
 	}
 	for _, use := range []acap.Usage{acap.Preserve, acap.Index} {
@@ -168,6 +169,12 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 		}
 		r.add(e)
 	}
+}
+
+// unrendered reports a page whose scripts were not run, although they should.
+func (r *skipReport) unrendered(pg *page.Page, why error) {
+	r.add(reportEntry{URL: pg.Hops()[0].URL, Use: acap.Index, Reason: reasonScripts, Time: pg.Last().Start,
+		Why: fmt.Sprintf("the scripts of %s were not run: %v", pg.URL(), why)})
 }
 
 // refusals returns list with one decision about each usage of acap.Crawler.For, in place of those that

@@ -40,6 +40,9 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	fmt.Fprintf(&b, "%s fetched%s in %s: %s, %s\n", several(s.Fetched, "page"), from,
 		span(time.Duration(s.Duration*float64(time.Second))), speed(s.Rate), size(s.Bytes))
 	fmt.Fprintf(&b, "%8s  stored\n%8s  indexed\n", number(s.Stored), number(s.Indexed))
+	if s.Rendered > 0 {
+		fmt.Fprintf(&b, "%8s  rendered: their scripts ran\n", number(s.Rendered))
+	}
 	if s.Unchanged > 0 {
 		fmt.Fprintf(&b, "%8s  unchanged since they were last fetched\n", number(s.Unchanged))
 	}
@@ -58,6 +61,9 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		row{s.Skipped.Deep, "too many links away from a seed"},
 		row{s.Skipped.Trapped, "in crawler traps"},
 		row{s.Beyond, "links not recorded, because their hosts have too many addresses (in all runs)"}))
+	b.WriteString(block("Of the scripts of pages",
+		row{s.Scripts.Blocked, "requests not made or not answered"},
+		row{s.Scripts.Failed, "pages whose scripts were not run, although they should"}))
 	b.WriteString(block("Fetched, but by policy",
 		row{s.Refused.Follow, "not followed"},
 		row{s.Refused.Index, "not indexed"},

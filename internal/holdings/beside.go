@@ -23,7 +23,11 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 	})
 	return len(pages), errors.Join(err, h.archive.Await(ctx, address, archive.ForAnswer, pages...),
 		forEachPage(sweepers, pages, func(page string) error {
-			return h.withdrawFrom(ctx, page, address, nil)
+			known, _, err := h.archive.Resource(page)
+			if err == nil && known.Kept.MadeByScripts(address) {
+				return h.eraseScripted(ctx, page, address)
+			}
+			return errors.Join(err, h.withdrawFrom(ctx, page, address, nil))
 		}))
 }
 
@@ -75,6 +79,15 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 		told(Swept{URL: page, What: SweptExcerpt})
 	}
 	return nil
+}
+
+// eraseScripted erases a page that scripts made from the erased resource at address: what they made of it
+// cannot be separated from the rest. The page is crawled again soon.
+func (h *Holdings) eraseScripted(ctx context.Context, page, address string) error {
+	if _, err := h.Erase(ctx, page, takenDown, "its scripts made it from "+address+", which is taken down"); err != nil {
+		return err
+	}
+	return h.o.Hasten(ctx, []string{page})
 }
 
 // sweepIfBare runs a sweep for the page at address if no copy of it is stored. The sweep removes

@@ -86,7 +86,8 @@ func (h *Holdings) current(address string) (c copied, ok bool) {
 func (h *Holdings) readBody(c *copied) bool {
 	var err error
 	c.body, c.rendered, err = h.archive.Documents(c.ID)
-	return err == nil && archive.Digest(c.body) == c.Digest
+	return err == nil && archive.Digest(c.body) == c.Digest &&
+		(c.rendered == nil || archive.Digest(c.rendered) == c.Rendered)
 }
 
 // mayStay reports whether the copy may stay unchanged under the last known policy and the last

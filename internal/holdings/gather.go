@@ -1,6 +1,7 @@
 package holdings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -131,7 +132,12 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 		e.unread = true
 		return e, j.ctx.Err()
 	}
-	if e.takenDown = terms.TakeDown(j.origin, j.url); e.takenDown != nil {
+	e.takenDown = terms.TakeDown(j.origin, j.url)
+	// P1 2.6 (P04): what scripts made of a resource that is taken down cannot be separated from the page
+	for _, source := range r.Kept.Of[terms.Scripts] {
+		e.takenDown = cmp.Or(e.takenDown, terms.TakenDown(j.ctx, j.sources.Policies, source))
+	}
+	if e.takenDown != nil {
 		return e, nil
 	}
 	for i, c := range captures {
@@ -190,8 +196,8 @@ func (j *gatherer) permit(c archive.Capture, t *terms.Terms) (acap.Decision, err
 	whole := false
 	err := j.read(c, func(pg *page.Page) {
 		facts, own := j.stated(c)
-		_, cut, ok := terms.Held(j.ctx, j.origin, j.url, own, pg, j.sources, facts).Copy(acap.Preserve)
-		whole = ok && !cut
+		held := terms.Held(j.ctx, j.origin, j.url, own, pg, j.sources, facts).HoldingCopy(j.o.NoArchive)
+		whole = held.Preserve.Allowed && !held.Cut
 	})
 	if err != nil || whole { // the prohibited part was already cut out when the copy was stored
 		return permit, err

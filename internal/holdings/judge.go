@@ -87,7 +87,16 @@ func (h *Holdings) sameCopy(known archive.Resource, g *assessment) (same bool, s
 	if errors.Is(err, archive.ErrNotHeld) { // the copy was erased after the page was requested
 		return false, time.Time{}, nil
 	}
-	return err == nil && c.Digest == archive.Digest(g.deposit.Body), c.Fetched, err
+	return err == nil && g.equals(c), c.Fetched, err
+}
+
+// equals reports whether the copy that g would store equals the stored copy c.
+func (g *assessment) equals(c archive.Capture) bool {
+	rendered := ""
+	if g.deposit.Rendered != nil {
+		rendered = archive.Digest(g.deposit.Rendered)
+	}
+	return c.Digest == archive.Digest(g.deposit.Body) && c.Rendered == rendered
 }
 
 // drawingUnchanged reports whether the stored drawing, described by old, shows the same copy that g
@@ -134,7 +143,7 @@ func (h *Holdings) assessPage(t *terms.Terms, pg *page.Page, down *acap.Field, k
 	g.deposit.Index, g.deposit.Stays = g.Indexed, g.entry.action == toKeep
 	g.deposit.Replace = g.earlier.recrawled
 	if g.Stored {
-		g.deposit.Body, g.deposit.Cut = holding.Body, holding.Cut
+		g.deposit.Body, g.deposit.Rendered, g.deposit.Cut = holding.Body, holding.Rendered, holding.Cut
 		if last := pg.Last(); !holding.Cut {
 			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone,
 				coding.Join(coding.Of(last.Header))
@@ -210,6 +219,7 @@ func (g *assessment) setKept(t *terms.Terms, content terms.Content, known archiv
 	if alone {
 		kept.Title, kept.Texts = "", nil
 	}
+	kept.AddScripts(old.Of[terms.Scripts])
 	g.withoutOld = kept.Clone()
 	if g.depicted {
 		kept = kept.WithPicture(old)
@@ -239,7 +249,7 @@ func (g *assessment) confirmCopy(c copied) bool {
 	if !g.Stored {
 		return true
 	}
-	if archive.Digest(g.deposit.Body) != c.Digest {
+	if !g.equals(c.Capture) {
 		return false
 	}
 	g.renews = c.ID

@@ -214,7 +214,7 @@ func (h *Holdings) assessCopy(ctx context.Context, address string, sources terms
 		false)
 	g.from, g.deposit.Fetched, g.deposit.Replace = &c.known, c.known.LastCrawled, false
 	ok = g.Stored && g.confirmCopy(c)
-	g.deposit.Body, g.deposit.Wire = nil, nil // the stored copy stays unchanged
+	g.deposit.Body, g.deposit.Wire, g.deposit.Rendered = nil, nil, nil // the stored copy stays unchanged
 	return g, ok, nil
 }
 

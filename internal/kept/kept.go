@@ -66,6 +66,22 @@ const (
 	DrawnSheets = "the-acap:drawn:sheets"
 )
 
+// Scripts is the key of Page.Of for the resources from which scripts made the rendered documents of the page.
+const Scripts = "the-acap:scripts"
+
+// MadeByScripts reports whether scripts made a rendered document of the page from the resource at address.
+func (k Page) MadeByScripts(address string) bool { return slices.Contains(k.Of[Scripts], address) }
+
+// AddScripts records that scripts made a rendered document of the page from the resources at these addresses.
+func (k *Page) AddScripts(addresses []string) {
+	if len(addresses) == 0 {
+		return
+	}
+	all := slices.Concat(k.Of[Scripts], addresses)
+	slices.Sort(all)
+	k.SetSource(Scripts, slices.Compact(all))
+}
+
 // OfThumbnail reports whether value is a key of Page.Of for the thumbnail.
 func OfThumbnail(value string) bool {
 	return value == Thumbnail || value == DrawnImages || value == DrawnSheets
@@ -143,7 +159,7 @@ func (k Page) Sources() (list []string) {
 // it returns the address in the policy, then the redirects from it.
 func (k Page) Requires() (list [][]string) {
 	for value, addresses := range k.Of {
-		if value != DrawnImages && value != DrawnSheets && len(addresses) > 0 {
+		if value != DrawnImages && value != DrawnSheets && value != Scripts && len(addresses) > 0 {
 			list = append(list, addresses)
 		}
 	}
@@ -168,12 +184,12 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 	return false
 }
 
-// Without returns k without everything made from the resource at address. changed reports whether
+// Without returns k without everything made from the resource at address, except what scripts made of it. changed reports whether
 // anything was removed; entry reports whether the index entry was made from the resource.
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {
-		if !slices.Contains(addresses, address) {
+		if value == Scripts || !slices.Contains(addresses, address) {
 			continue
 		}
 		changed = true
