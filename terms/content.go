@@ -209,15 +209,25 @@ func (t *Terms) CopyText() (text string, ok bool) {
 // Copy returns the bytes that u may store or show, of a rendered page those of the document that its
 // scripts made; cut reports that these bytes are not the whole document. ok is false if u is prohibited, or if a prohibited part cannot be cut out of the
 // page (N28).
-func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
+func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) { return t.copyFor(u, t.page) }
+
+// SentCopy is Copy for the page as sent, before its scripts ran.
+func (t *Terms) SentCopy(u acap.Usage) (body []byte, cut, ok bool) {
 	if t.page == nil {
+		return nil, false, false
+	}
+	return t.copyFor(u, t.page.Sent())
+}
+
+func (t *Terms) copyFor(u acap.Usage, document *page.Page) (body []byte, cut, ok bool) {
+	if document == nil {
 		return nil, false, false
 	}
 	d := t.Decide(u)
 	if !d.Allowed {
 		return nil, false, false
 	}
-	return t.copyOf(t.page, d)
+	return t.copyOf(document, d)
 }
 
 // copyOf returns what Copy returns for one of the documents of the page under d, which permits the usage.

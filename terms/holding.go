@@ -84,7 +84,7 @@ func (t *Terms) preserved() (body, rendered []byte, cut, ok bool) {
 	if !t.page.Rendered() {
 		return document, nil, cut, true
 	}
-	body, also, ok := t.copyOf(t.page.Sent(), t.Decide(acap.Preserve))
+	body, also, ok := t.SentCopy(acap.Preserve)
 	if !ok {
 		return nil, nil, false, false
 	}

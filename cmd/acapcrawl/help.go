@@ -34,7 +34,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Conversion", "convert/to convert/from usages reference ignore-conventional any-case convert/site"},
 	{"Selection", "job host limit skip origin action state url since standing after no-refresh usage site urls held only list" +
 		" diff/crawler diff/purpose"},
-	{"Content", "headers snippet query thumbnail original"},
+	{"Content", "headers sent snippet query thumbnail original"},
 	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge unverified"},
 	{"Corrections", "repair fix check/dry-run"},
 	{"Changes", "sweep/dry-run"},

@@ -30,6 +30,7 @@ type showRequest struct {
 	At      time.Time // show the version that was current at that time; zero: now
 	Version int       // number of the version to show, from 1; 0: the current version
 	Headers bool
+	Sent    bool   // the page as sent, before its scripts ran
 	Framed  bool   // the caller embeds the output in another page
 	Query   string // search query, whose words the snippet should contain
 	JSON    bool
@@ -52,6 +53,7 @@ func (c *Command) showVerb() *cobra.Command {
 	flags.String("at", "", "print the version that was current at `TIME` (RFC 3339)")
 	version := flags.Int("version", 0, "print version `N`, counted from 1")
 	headers := flags.Bool("headers", false, "print the response header too")
+	sent := flags.Bool("sent", false, "print the page as it was sent, before its scripts ran")
 	snippet := flags.Bool("snippet", false, "print a snippet instead")
 	query := flags.String("query", "", "prefer a snippet with `WORDS`")
 	picture := flags.Bool("thumbnail", false, "print a thumbnail instead, as JPEG or PNG")
@@ -67,7 +69,7 @@ func (c *Command) showVerb() *cobra.Command {
 	shard := shardOnly(flags)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := showRequest{Version: *version, Headers: *headers, Framed: *framed, Query: *query, JSON: out.JSON(),
+		r := showRequest{Version: *version, Headers: *headers, Sent: *sent, Framed: *framed, Query: *query, JSON: out.JSON(),
 			Snippet: *snippet, Picture: *picture, Original: *original, Shard: *shard, call: callOf(cmd, args)}
 		var err error
 		if r.URL, err = oneURL(cmd, args); err != nil {
@@ -113,6 +115,8 @@ func (r *showRequest) contradiction() error {
 		return misuse("", "%s select different content; give one of them", strings.Join(one, " and "))
 	case r.Query != "" && !r.Snippet:
 		return misuse("--snippet", "--query needs --snippet")
+	case r.Sent && (r.Snippet || r.Picture || r.Original):
+		return misuse("", "--sent applies to copies only")
 	case r.Original && (r.Version != 0 || !r.At.IsZero()):
 		return misuse("", "the original has no versions")
 	case r.Framed && (r.Snippet || r.Picture): // P1 2.5.5.7 (K04): only copies and originals depend on their context
@@ -227,7 +231,11 @@ func unshownOf(address string, err error) (u unshown, is bool) {
 
 func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address string, which present.Which,
 	who present.Reader, r showRequest) error {
-	cp, err := p.Copy(ctx, address, which, who)
+	form := p.Copy
+	if r.Sent {
+		form = p.SentCopy
+	}
+	cp, err := form(ctx, address, which, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
 		return notHeld("copy", address, which)

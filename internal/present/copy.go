@@ -20,6 +20,8 @@ type Copy struct {
 	Body      []byte      `json:"body_base64"`
 	Cut       bool        `json:"cut"`       // elements were removed because they may not be kept or shown (N28)
 	Truncated bool        `json:"truncated"` // the page was longer than the stored part
+	// Body is the document that the scripts of the page made, in UTF-8, and not the page as sent
+	Rendered bool `json:"rendered,omitempty"`
 	// Cuts lists what was not stored, parsed or indexed because it was too large.
 	Cuts    []string          `json:"cuts,omitempty"`
 	Include []snippet.Include `json:"include,omitempty"`
@@ -35,11 +37,24 @@ var copies = form{current: acap.PresentCurrentCopy, old: acap.PresentOldCopy}
 // Copy returns the stored copy of rawurl that the parameter which selects. By default this is the
 // current copy, or the latest copy if there is no current one. The error is ErrNotHeld if no copy
 // is stored, and an *acap.Refused if the copy may not be shown to the reader.
+//
+// Of a page that was rendered, that is the document that its scripts made, unless the terms prohibit
+// modifications.
 func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
+	return p.copyOf(ctx, rawurl, which, who, false)
+}
+
+// SentCopy is Copy for the page as it was sent, before its scripts ran.
+func (p *Presenter) SentCopy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
+	return p.copyOf(ctx, rawurl, which, who, true)
+}
+
+func (p *Presenter) copyOf(ctx context.Context, rawurl string, which Which, who Reader, sent bool) (Copy, error) {
 	v, err := p.version(ctx, rawurl, which, who, copies)
 	if err != nil {
 		return Copy{}, err
 	}
+	v.sent = sent
 	return p.showCopy(ctx, v, who)
 }
 
@@ -54,6 +69,11 @@ func (p *Presenter) showCopy(ctx context.Context, v *version, who Reader) (Copy,
 		Header: c.Header, Body: body,
 		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage),
 		Limits: d.Limits(v.facts), Decision: d, Rewritable: d.Changing(everyChange, "links are changed").Allowed}
+	if out.Rendered = v.showsRendered(d); out.Rendered {
+		out.Header = remade(c.Header)
+		out.Header.Set("Content-Type", v.Page().DocumentType())
+		return out, p.shown(ctx, v.resource.URL)
+	}
 	if out.Cut || out.Truncated || c.Header.Get("Content-Encoding") != "" {
 		out.Header = remade(c.Header)
 	}
@@ -73,7 +93,11 @@ func (v *version) decideCopy(who Reader) (d acap.Decision, body []byte, cut bool
 	if v.Page() != nil {
 		var ok bool
 		// N28: if a prohibited element cannot be cut out, the whole copy is refused
-		if body, cut, ok = v.Terms.Copy(v.usage); !ok {
+		form := v.Terms.SentCopy
+		if v.showsRendered(d) {
+			form = v.Terms.Copy
+		}
+		if body, cut, ok = form(v.usage); !ok {
 			if part, barred := v.FirstBarred(v.usage); barred {
 				d = part
 			}
@@ -91,6 +115,12 @@ func (v *version) decideCopy(who Reader) (d acap.Decision, body []byte, cut bool
 		d = d.Changing(less, "the end of the page is not archived")
 	}
 	return d.Within(v.context(who, !cut && !c.Cut && !c.Truncated)), body, cut
+}
+
+// showsRendered reports whether the document that the scripts of the page made is shown under d, and not the
+// page as sent. If a modification is prohibited, only the page as sent is shown (P1 2.5.5.5).
+func (v *version) showsRendered(d acap.Decision) bool {
+	return !v.sent && v.Page() != nil && v.Page().Rendered() && d.Changing(everyChange, "its scripts changed it").Allowed
 }
 
 // remade returns the header to show with a body that was changed after it was received. It removes

@@ -35,6 +35,7 @@ type version struct {
 	resource archive.Resource
 	capture  archive.Capture // the stored copy; zero if no copy of that version is stored
 	facts    acap.Facts
+	sent     bool   // show the page as sent, not the document that its scripts made
 	language string // the language as returned by languageOf
 }
 

@@ -132,6 +132,8 @@ func contradiction(v values) error {
 		return badRequest("The parameters at and version both select a version; give one of them.")
 	case v.is("original") && (v.given.Has("version") || v.given.Has("at")):
 		return badRequest("The original has no versions: give original without at and version.")
+	case v.is("sent") && len(forms) > 0 && !v.is("headers"):
+		return badRequest("The parameter sent applies to copies only.")
 	case v.is("framed") && (v.is("snippet") || v.is("thumbnail")): // P1 2.5.5.7 (K04): only copies and originals
 		return badRequest("The parameter framed applies to copies and originals only.") // depend on their context
 	}
@@ -155,6 +157,8 @@ func (h *Handler) showAs(ctx context.Context, v values, page string, which prese
 			}
 		}
 		return lead, err
+	case v.is("sent"):
+		return p.SentCopy(ctx, page, which, who)
 	default:
 		return p.Copy(ctx, page, which, who)
 	}
