@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/internal/hop"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
@@ -248,7 +247,7 @@ func TestImportedPageIsRendered(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.take(warcFile(foreign{block: answered, id: "1"}, conversionOf("1", a, "<p>Drawn.")), ImportOptions{})
 	g := gatherer{Holdings: s.Holdings, ctx: context.Background()}
-	var last hop.Hop
+	var last page.Hop
 	if err := g.read(s.all()[0], func(pg *page.Page) { last = pg.Last() }); err != nil {
 		t.Fatal(err)
 	}
