@@ -28,7 +28,8 @@ type cdx struct {
 }
 
 // Index returns the line for a record that was written to file at p. Index returns false for a
-// record that is not indexed. Only responses, resources and revisits are indexed.
+// record that is not indexed. Only responses, resources and revisits are indexed. A conversion is not,
+// because a replay tool would show it instead of the response with the same address and time.
 func (e *Entry) Index(p Place, file string) (Line, bool) {
 	f := cdx{URL: e.Target, Length: strconv.FormatInt(p.Length, 10), Offset: strconv.FormatInt(p.Offset, 10),
 		Filename: file}

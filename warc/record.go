@@ -8,12 +8,13 @@ import (
 
 // The record types that this package names (WARC 1.1, 6).
 const (
-	Warcinfo = "warcinfo"
-	Response = "response"
-	Resource = "resource"
-	Request  = "request"
-	Metadata = "metadata"
-	Revisit  = "revisit"
+	Warcinfo   = "warcinfo"
+	Response   = "response"
+	Resource   = "resource"
+	Request    = "request"
+	Metadata   = "metadata"
+	Revisit    = "revisit"
+	Conversion = "conversion"
 )
 
 // The named fields that this package reads or writes (WARC 1.1, 5).

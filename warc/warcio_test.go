@@ -38,7 +38,7 @@ func output(t *testing.T, program string, args ...string) string {
 }
 
 // warcio reads files of this package without complaint and finds every record at the place that
-// Writer reports. Its index has the same lines as ours, except for the keys.
+// Writer reports. Its index has the same lines as ours, except for the keys and for conversions.
 func TestWarcioReads(t *testing.T) {
 	program := findWarcio(t)
 	entries := exchange(30)
@@ -52,7 +52,9 @@ func TestWarcioReads(t *testing.T) {
 	strange := Entry{Type: Response, ID: NewID(), Date: noon, Target: "http://example.org/%C3%A9?x",
 		ContentType: TypeResponse,
 		Head:        []byte("HTTP/1.1 200 OK\r\nContent-Type: text/h\u00f6ml \"<&>\"\r\nContent-Type: two\r\n\r\n")}
-	entries = append(entries, revisit, odd, strange)
+	rendered := Entry{Type: Conversion, ID: NewID(), Date: noon, Target: first.Target,
+		ContentType: "text/html; charset=utf-8", Payload: []byte("<p>drawn"), More: Fields{{RefersTo, Ref(first.ID)}}}
+	entries = append(entries, revisit, odd, strange, rendered)
 	for _, name := range []string{"test.warc.gz", "test.warc"} {
 		file, places := write(t, strings.HasSuffix(name, ".gz"), entries...)
 		path := filepath.Join(t.TempDir(), name)
@@ -84,6 +86,9 @@ func TestWarcioReads(t *testing.T) {
 		if name == "test.warc" { // without compression, the lengths that warcio prints do not include newlines
 			ours, theirs = withoutLength(ours), withoutLength(theirs)
 		}
+		theirs = slices.DeleteFunc(theirs, func(l string) bool { // warcio indexes conversions, see Entry.Index
+			return strings.Contains(l, Digest(rendered.Payload)[len("sha256:"):])
+		})
 		ours, theirs = withoutKey(ours), withoutKey(theirs)
 		slices.Sort(ours)
 		slices.Sort(theirs)

@@ -156,7 +156,7 @@ func (e *Entry) payloadDigest() string {
 	switch {
 	case e.Digest != "":
 		return e.Digest
-	case e.Type == Response || e.Type == Resource:
+	case e.Type == Response || e.Type == Resource || e.Type == Conversion:
 		return Digest(e.Payload)
 	}
 	return ""

@@ -42,6 +42,10 @@ type Exported struct {
 	Line      string `json:"line,omitempty"`     // the policy line that decided; "" if no line did
 	// the capture was not exported because the policy is not known, so the reason says nothing about other captures
 	Unknown bool `json:"unknown,omitempty"`
+	// the rendered document of the capture was exported, too
+	Rendered bool `json:"rendered,omitempty"`
+	// why the rendered document was not exported with the capture, as a clause; "" if it was, or if there is none
+	Unrendered string `json:"unrendered,omitempty"`
 
 	Fetched time.Time `json:"-"`
 	Digest  string    `json:"-"` // of the body
@@ -56,7 +60,9 @@ type ExportCounts struct {
 	Redirects int `json:"redirects"` // exported redirects
 	// exported captures written without a body, because an earlier record contains the same body
 	Duplicates int   `json:"duplicates"`
-	Withheld   int   `json:"withheld"` // captures that may not be preserved now
+	Withheld   int   `json:"withheld"`             // captures that may not be preserved now
+	Rendered   int   `json:"rendered,omitempty"`   // exported rendered documents
+	Unrendered int   `json:"unrendered,omitempty"` // captures that were exported without their rendered document
 	Records    int   `json:"records"`
 	Bytes      int64 `json:"bytes"` // size of the file
 }
@@ -65,8 +71,10 @@ type ExportCounts struct {
 var ErrErased = errors.New("erased while it was exported")
 
 // Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order in which
-// they were stored. For each it writes request, response, and the decisions as metadata. A response
-// with the same body as an earlier one becomes a revisit record. Export makes no request. It calls
+// they were stored. For each it writes request, response, the rendered document as conversion, and
+// the decisions as metadata. A response with the same body as an earlier one becomes a revisit
+// record. A rendered document of which a part may not be preserved now is left out. Export makes no
+// request. It calls
 // told, which may be nil, for every selected capture, except those erased during the export.
 // After an error the output must not be used. If the
 // error is ErrErased, the output contains data that has been erased since. Export needs about 60
@@ -128,6 +136,7 @@ type exporter struct {
 	counts ExportCounts
 
 	preferences map[acap.Usage][]acap.Said // what newer vocabularies say about the current capture
+	rendered    []byte                     // rendered document of the current capture to write; nil: none
 
 	records int   // number of written records
 	bytes   int64 // number of written bytes
@@ -175,6 +184,11 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 		return out, err
 	}
 	e.export(c)
+	if out.Rendered = e.rendered != nil; out.Rendered {
+		e.counts.Rendered++
+	} else if out.Unrendered != "" {
+		e.counts.Unrendered++
+	}
 	if c.Redirect() {
 		e.counts.Redirects++
 		return out, nil
@@ -205,7 +219,8 @@ func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 	}
 	if d.Allowed {
 		e.preferences = t.Preferences()
-		return nil
+		e.rendered, out.Unrendered, err = j.wholeRendered(c, t)
+		return err
 	}
 	out.Why, out.Line, out.Unknown = d.Why(), d.Because.String(), d.Reason == acap.Unavailable
 	return nil

@@ -104,8 +104,8 @@ func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	return answer, e.write(request)
 }
 
-// exchanges writes the request, response and metadata records of a capture. duplicate reports whether
-// the response was written as a revisit record, without its body.
+// exchanges writes the request, response, conversion and metadata records of a capture. duplicate
+// reports whether the response was written as a revisit record, without its body.
 func (e *exporter) exchanges(c archive.Capture, wire []byte) (duplicate bool, err error) {
 	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)),
 		cut: c.Truncated, address: c.Address}
@@ -120,11 +120,19 @@ func (e *exporter) exchanges(c archive.Capture, wire []byte) (duplicate bool, er
 	if err := e.write(answer); err != nil {
 		return false, err
 	}
+	x.address = netip.Addr{}
+	if e.rendered != nil {
+		conversion := x.entry(e, warc.Conversion, typeRendered)
+		conversion.More = warc.Fields{{Name: warc.RefersTo, Value: warc.Ref(answer.ID)}}
+		conversion.Payload = e.rendered
+		if err := e.write(conversion); err != nil {
+			return false, err
+		}
+	}
 	said, err := e.describe(c)
 	if err != nil {
 		return false, err
 	}
-	x.address = netip.Addr{}
 	metadata := x.entry(e, warc.Metadata, warc.TypeFields)
 	metadata.More = warc.Fields{{Name: warc.RefersTo, Value: warc.Ref(answer.ID)}, {Name: warc.ConcurrentTo,
 		Value: warc.Ref(answer.ID)}}

@@ -42,6 +42,8 @@ type Imported struct {
 	Line    string  `json:"line,omitempty"`    // the policy line that decided; "" if no line did
 
 	Cuts []string `json:"cuts,omitempty"` // what was too large, as in Receipt.Cuts
+	// why the rendered document was not stored with the capture, as a clause; "" if it was, or if there is none
+	Unrendered string `json:"unrendered,omitempty"`
 }
 
 // ImportCounts counts what an import did.
@@ -68,7 +70,8 @@ const (
 // Import stores the pages of a WARC file as past captures, under today's policies. It refuses pages
 // that these policies prohibit to crawl or to preserve, and pages whose policy is not known. It
 // makes no request. A capture later than the last crawl becomes the current one, and is indexed if
-// it may be. The first dates of a page are replaced by dates in the file if these are earlier.
+// it may be. The first dates of a page are replaced by dates in the file if these are earlier. A
+// conversion record with HTML that follows its response is stored as the rendered document of the page.
 //
 // Import calls told for every record that could contain a page and for every damaged record, in the
 // order of the file; told may be nil. A result is durable when told receives it. Import may be
@@ -167,7 +170,7 @@ func (m *importer) add(x *incoming) {
 
 // size returns how many bytes of memory x needs.
 func (x *incoming) size() int64 {
-	n := len(x.payload) + len(x.message.Head)
+	n := len(x.payload) + len(x.message.Head) + len(x.rendered)
 	if x.request != nil {
 		n += len(x.request.head)
 	}

@@ -39,10 +39,12 @@ type incoming struct {
 	revisit   bool   // the payload is contained in another record
 	refersURL string // address of that other record
 
-	cut  bool        // the payload lacks parts that may not be preserved
-	bare bool        // the payload has no content coding, even if the HTTP head names one
-	said []acap.Own  // statements of the page according to other records
-	hops []*incoming // redirects that lead to this response
+	cut  bool       // the payload lacks parts that may not be preserved
+	bare bool       // the payload has no content coding, even if the HTTP head names one
+	said []acap.Own // statements of the page according to other records
+
+	rendered []byte      // the rendered document, from a conversion record; nil: none
+	hops     []*incoming // redirects that lead to this response
 }
 
 // question is a request record.
@@ -108,7 +110,7 @@ func (m methods) of(x *incoming) string {
 }
 
 // readRecord reads one record. A request record may come before or after the record of its
-// response; a metadata record comes after it.
+// response; metadata and conversion records come after it.
 func (m *importer) readRecord(rec *warc.Record) error {
 	switch rec.Type() {
 	case warc.Request:
@@ -130,6 +132,8 @@ func (m *importer) readRecord(rec *warc.Record) error {
 		m.open = x
 	case warc.Metadata:
 		return m.readMetadata(rec)
+	case warc.Conversion:
+		return m.readConversion(rec)
 	}
 	return nil
 }

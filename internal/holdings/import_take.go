@@ -97,16 +97,14 @@ func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) erro
 	if pg == nil || err != nil {
 		return err
 	}
-	weight, risky := pg.Weight()
-	if err := lease.Hold(ctx, weight); err != nil {
+	pages := []*page.Page{pg}
+	if pg.Last().Rendered != nil {
+		pages = append(pages, renderedPage(pg.Last()))
+	}
+	if err := hold(ctx, lease, pages...); err != nil {
 		return err
 	}
-	if risky {
-		if err := lease.Alone(ctx, pg.Parse); err != nil {
-			return err
-		}
-	}
-	return m.storePage(x, u, origin, known, pg)
+	return m.storePage(x, u, origin, known, pages)
 }
 
 // takenDownSince reports whether the address of x was taken down after x was received. The response
@@ -180,7 +178,8 @@ func (m *importer) matches(c archive.Capture, digest string) (bool, error) {
 	return same, err
 }
 
-// alreadyStored reports whether a capture with the same time and payload is already stored.
+// alreadyStored reports whether a capture with the same time and payload is already stored. A capture
+// without the rendered document counts, too: it may have been left out when the page was imported.
 func (m *importer) alreadyStored(x *incoming, known archive.Resource) (bool, error) {
 	if known.Versions == 0 {
 		return false, nil
@@ -255,6 +254,15 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	}
 	last := x.hop()
 	last.Wire, last.Body, last.Undone, last.Truncated = x.payload, undone.Body, undone, x.truncated || undone.Short
+	pg := page.New(append(hops, last))
+	if x.rendered == nil {
+		return pg, nil
+	}
+	if !isHTML(pg.MIME()) {
+		x.result.Unrendered = "the page is not HTML"
+		return pg, nil
+	}
+	last.Rendered = x.rendered
 	return page.New(append(hops, last)), nil
 }
 
@@ -305,9 +313,11 @@ func (x *incoming) hop() page.Hop {
 
 // storePage decides about a page of the past and stores it if permitted. It decides as if the first
 // dates of the page, including those in the file, had always been known. If the address was crawled
-// later or redirects elsewhere now, the page becomes an earlier version (H11).
+// later or redirects elsewhere now, the page becomes an earlier version (H11). pages are those of
+// setRendered.
 func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource,
-	pg *page.Page) error {
+	pages []*page.Page) error {
+	pg := pages[0]
 	final, err := m.archive.Resolve(x.url)
 	if err != nil {
 		return err
@@ -324,7 +334,10 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	if facts.Recrawled && known.Own.URL != "" {
 		now = terms.Earlier(known.Own, own)
 	}
-	t := terms.Held(m.ctx, origin, u, now, pg, terms.Sources{Policies: m.o.Policies}, facts)
+	held := func(own acap.Own, pg *page.Page) *terms.Terms {
+		return terms.Held(m.ctx, origin, u, own, pg, terms.Sources{Policies: m.o.Policies}, facts)
+	}
+	t := held(now, pg)
 	g := m.assessPage(t, pg, nil, archive.Resource{}, true)
 	g.deposit.Cuts = cuts(pg, g.Cuts)
 	switch {
@@ -341,6 +354,7 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 		return nil
 	}
 	g.deposit.Past = true
+	x.setRendered(&g, pages, now, held)
 	g.deposit.Resource.Own = own
 	g.deposit.Cut = g.deposit.Cut || x.cut
 	if g.deposit.Aliases, err = m.newAliases(g.deposit.Hops, x.url); err != nil {

@@ -278,7 +278,8 @@ func TestImportRecords(t *testing.T) {
 		"revisit of what is refused": {"ACAP-disallow-preserve: /b",
 			[]foreign{{url: b, block: answered}, repeated(a, "<p>A gull.")}, []string{"refused /b", "skipped /a"}, nil},
 		"others": {"", []foreign{{kind: "warcinfo", block: "x"}, {kind: "conversion", block: "x"},
-			{kind: "strange", block: "x"}, {block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
+			{kind: "strange", block: "x"}, {block: answered}}, []string{"skipped /a", "imported /a"},
+			[]string{"<p>A gull."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(test.robots), Options{})

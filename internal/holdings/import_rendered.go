@@ -1,0 +1,103 @@
+package holdings
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/internal/memory"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/warc"
+)
+
+// readConversion reads the record of a rendered document. It belongs to the response before it. Every
+// other conversion is reported as skipped.
+func (m *importer) readConversion(rec *warc.Record) error {
+	if why := m.noRendered(rec); why != "" {
+		m.skipRecord(rec, why)
+		return nil
+	}
+	block, err := m.readBlock(rec)
+	if block == nil {
+		return err
+	}
+	switch wrong := rec.Check(block, block); {
+	case wrong != "":
+		m.reportDamage(rec, wrong)
+	case !utf8.Valid(block):
+		m.skipRecord(rec, "its document is not UTF-8")
+	default:
+		m.open.rendered = block
+	}
+	return nil
+}
+
+// noRendered returns why a conversion record is not the rendered document of the open response; "" if
+// it is.
+func (m *importer) noRendered(rec *warc.Record) string {
+	kind, options, err := mime.ParseMediaType(rec.ContentType())
+	charset := options["charset"]
+	x := m.open
+	switch {
+	case err != nil || kind != "text/html" || charset != "" && !strings.EqualFold(charset, "utf-8"):
+		return fmt.Sprintf("it is a conversion to %q, not to HTML in UTF-8", rec.ContentType())
+	case x == nil || rec.Fields.Get(warc.RefersTo) != warc.Ref(x.id):
+		return "it is a conversion of another record than the response before it"
+	case x.redirect || x.result.Outcome != "":
+		return "it is a conversion of a response that is no page"
+	case x.rendered != nil:
+		return "its page has another rendered document"
+	case rec.Fields.Get(warc.Truncated) != "" || rec.Fields.Get(warc.SegmentNumber) != "":
+		return "it is incomplete"
+	case rec.Length > m.o.MaxBody:
+		return fmt.Sprintf("it has %d bytes, and a body may have %d", rec.Length, m.o.MaxBody)
+	}
+	return ""
+}
+
+// skipRecord reports a record that is not imported.
+func (m *importer) skipRecord(rec *warc.Record, why string) {
+	m.add(&incoming{result: Imported{Offset: rec.Offset, URL: rec.Target(), Outcome: Unfit, Why: why}})
+}
+
+func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }
+
+// hold waits for the memory that pages need, and parses risky ones alone.
+func hold(ctx context.Context, lease *memory.Lease, pages ...*page.Page) error {
+	var risky []*page.Page
+	sum := int64(0)
+	for _, pg := range pages {
+		weight, alone := pg.Weight()
+		if sum += weight; alone {
+			risky = append(risky, pg)
+		}
+	}
+	if err := lease.Hold(ctx, sum); err != nil {
+		return err
+	}
+	for _, pg := range risky {
+		if err := lease.Alone(ctx, pg.Parse); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setRendered sets the rendered document in the deposit of g, unless the assessment has done so. It
+// leaves the document out if a part of it may not be preserved. pages are the page and, if it was
+// rendered, its rendered document as a page of its own. own are the statements of the page, and held
+// returns the terms of a page.
+func (x *incoming) setRendered(g *assessment, pages []*page.Page, own acap.Own,
+	held func(acap.Own, *page.Page) *terms.Terms) {
+	switch {
+	case len(pages) == 1 || g.deposit.Rendered != nil:
+	case preservesWhole(pages[1], own, held):
+		g.deposit.Rendered = x.rendered
+	default:
+		x.result.Unrendered = partBarred
+	}
+}
