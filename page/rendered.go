@@ -29,12 +29,13 @@ func (p *Page) Document() []byte {
 // DocumentType returns the Content-Type of Document; "" if the response declares none.
 func (p *Page) DocumentType() string {
 	if p.sent != nil {
-		return renderedType
+		return RenderedType
 	}
 	return contentType(p.Last())
 }
 
-const renderedType = "text/html; charset=utf-8"
+// RenderedType is the Content-Type of rendered documents.
+const RenderedType = "text/html; charset=utf-8"
 
 // withScripted returns the statements of a rendered page: those of the page as sent, and, if its scripts
 // changed them, those after its scripts ran, which only restrict. Statements on elements are about the

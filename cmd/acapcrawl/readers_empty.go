@@ -48,6 +48,10 @@ func (emptyArchive) Copy(context.Context, string, present.Which, present.Reader)
 	return c, present.ErrNotHeld
 }
 
+func (emptyArchive) SentCopy(context.Context, string, present.Which, present.Reader) (c present.Copy, err error) {
+	return c, present.ErrNotHeld
+}
+
 func (emptyArchive) Snippet(context.Context, string, string, present.Which, present.Reader) (p present.Passage,
 	err error) {
 	return p, present.ErrNotHeld

@@ -31,8 +31,7 @@
 //	verify.go     Verify: checks that archive, index and policy agree
 //	repair.go     Repair: makes them agree
 //	backup.go     Backup: copies archive and index as they are at one instant
-//	export.go     Export: what may be preserved, as WARC; export_records.go: its records,
-//	              export_rendered.go: rendered documents
+//	export.go     Export: what may be preserved, as WARC; export_records.go: its records
 //	import.go     Import: pages of WARC files; import_read.go combines records,
 //	              import_rendered.go reads rendered documents,
 //	              import_take.go stores what may be stored

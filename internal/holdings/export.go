@@ -44,8 +44,6 @@ type Exported struct {
 	Unknown bool `json:"unknown,omitempty"`
 	// the rendered document of the capture was exported, too
 	Rendered bool `json:"rendered,omitempty"`
-	// why the rendered document was not exported with the capture, as a clause; "" if it was, or if there is none
-	Unrendered string `json:"unrendered,omitempty"`
 
 	Fetched time.Time `json:"-"`
 	Digest  string    `json:"-"` // of the body
@@ -60,9 +58,8 @@ type ExportCounts struct {
 	Redirects int `json:"redirects"` // exported redirects
 	// exported captures written without a body, because an earlier record contains the same body
 	Duplicates int   `json:"duplicates"`
-	Withheld   int   `json:"withheld"`             // captures that may not be preserved now
-	Rendered   int   `json:"rendered,omitempty"`   // exported rendered documents
-	Unrendered int   `json:"unrendered,omitempty"` // captures that were exported without their rendered document
+	Withheld   int   `json:"withheld"`           // captures that may not be preserved now
+	Rendered   int   `json:"rendered,omitempty"` // exported rendered documents
 	Records    int   `json:"records"`
 	Bytes      int64 `json:"bytes"` // size of the file
 }
@@ -186,8 +183,6 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	e.export(c)
 	if out.Rendered = e.rendered != nil; out.Rendered {
 		e.counts.Rendered++
-	} else if out.Unrendered != "" {
-		e.counts.Unrendered++
 	}
 	if c.Redirect() {
 		e.counts.Redirects++
@@ -219,7 +214,9 @@ func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 	}
 	if d.Allowed {
 		e.preferences = t.Preferences()
-		e.rendered, out.Unrendered, err = j.wholeRendered(c, t)
+		if e.rendered = nil; c.Rendered != "" {
+			e.rendered, err = e.archive.Rendered(c.ID)
+		}
 		return err
 	}
 	out.Why, out.Line, out.Unknown = d.Why(), d.Because.String(), d.Reason == acap.Unavailable

@@ -15,6 +15,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/internal/coding"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
@@ -122,7 +123,7 @@ func (e *exporter) exchanges(c archive.Capture, wire []byte) (duplicate bool, er
 	}
 	x.address = netip.Addr{}
 	if e.rendered != nil {
-		conversion := x.entry(e, warc.Conversion, typeRendered)
+		conversion := x.entry(e, warc.Conversion, page.RenderedType)
 		conversion.More = warc.Fields{{Name: warc.RefersTo, Value: warc.Ref(answer.ID)}}
 		conversion.Payload = e.rendered
 		if err := e.write(conversion); err != nil {
@@ -252,7 +253,7 @@ func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
 			add(metaPreference+string(usage), fmt.Sprintf("%s %s %s", s.Verdict, s.Vocabulary, s.Because))
 		}
 	}
-	if own := c.Own; len(own.Tags) > 0 || len(own.Marks) > 0 || own.Plus != nil {
+	if own := c.Own; len(own.Tags) > 0 || len(own.Marks) > 0 || own.Plus != nil || own.Scripted != nil {
 		text, err := json.Marshal(own)
 		if err != nil {
 			return nil, fmt.Errorf("the statements of %s cannot be encoded: %w", c.URL, err)

@@ -1,16 +1,11 @@
 package holdings
 
 import (
-	"context"
 	"fmt"
 	"mime"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/internal/memory"
-	"github.com/acapcrawl/acapcrawl/page"
-	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
@@ -62,42 +57,4 @@ func (m *importer) noRendered(rec *warc.Record) string {
 // skipRecord reports a record that is not imported.
 func (m *importer) skipRecord(rec *warc.Record, why string) {
 	m.add(&incoming{result: Imported{Offset: rec.Offset, URL: rec.Target(), Outcome: Unfit, Why: why}})
-}
-
-func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }
-
-// hold waits for the memory that pages need, and parses risky ones alone.
-func hold(ctx context.Context, lease *memory.Lease, pages ...*page.Page) error {
-	var risky []*page.Page
-	sum := int64(0)
-	for _, pg := range pages {
-		weight, alone := pg.Weight()
-		if sum += weight; alone {
-			risky = append(risky, pg)
-		}
-	}
-	if err := lease.Hold(ctx, sum); err != nil {
-		return err
-	}
-	for _, pg := range risky {
-		if err := lease.Alone(ctx, pg.Parse); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setRendered sets the rendered document in the deposit of g, unless the assessment has done so. It
-// leaves the document out if a part of it may not be preserved. pages are the page and, if it was
-// rendered, its rendered document as a page of its own. own are the statements of the page, and held
-// returns the terms of a page.
-func (x *incoming) setRendered(g *assessment, pages []*page.Page, own acap.Own,
-	held func(acap.Own, *page.Page) *terms.Terms) {
-	switch {
-	case len(pages) == 1 || g.deposit.Rendered != nil:
-	case preservesWhole(pages[1], own, held):
-		g.deposit.Rendered = x.rendered
-	default:
-		x.result.Unrendered = partBarred
-	}
 }

@@ -97,14 +97,16 @@ func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) erro
 	if pg == nil || err != nil {
 		return err
 	}
-	pages := []*page.Page{pg}
-	if pg.Last().Rendered != nil {
-		pages = append(pages, renderedPage(pg.Last()))
-	}
-	if err := hold(ctx, lease, pages...); err != nil {
+	weight, risky := pg.Weight()
+	if err := lease.Hold(ctx, weight); err != nil {
 		return err
 	}
-	return m.storePage(x, u, origin, known, pages)
+	if risky {
+		if err := lease.Alone(ctx, pg.Parse); err != nil {
+			return err
+		}
+	}
+	return m.storePage(x, u, origin, known, pg)
 }
 
 // takenDownSince reports whether the address of x was taken down after x was received. The response
@@ -258,12 +260,13 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	if x.rendered == nil {
 		return pg, nil
 	}
-	if !isHTML(pg.MIME()) {
+	last.Rendered = x.rendered
+	rendered := page.New(append(hops, last))
+	if !rendered.Rendered() {
 		x.result.Unrendered = "the page is not HTML"
 		return pg, nil
 	}
-	last.Rendered = x.rendered
-	return page.New(append(hops, last)), nil
+	return rendered, nil
 }
 
 // lawfulHops returns those redirects before x that may be crawled. If an address of the chain is
@@ -313,11 +316,9 @@ func (x *incoming) hop() page.Hop {
 
 // storePage decides about a page of the past and stores it if permitted. It decides as if the first
 // dates of the page, including those in the file, had always been known. If the address was crawled
-// later or redirects elsewhere now, the page becomes an earlier version (H11). pages are those of
-// setRendered.
+// later or redirects elsewhere now, the page becomes an earlier version (H11).
 func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource,
-	pages []*page.Page) error {
-	pg := pages[0]
+	pg *page.Page) error {
 	final, err := m.archive.Resolve(x.url)
 	if err != nil {
 		return err
@@ -334,10 +335,7 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	if facts.Recrawled && known.Own.URL != "" {
 		now = terms.Earlier(known.Own, own)
 	}
-	held := func(own acap.Own, pg *page.Page) *terms.Terms {
-		return terms.Held(m.ctx, origin, u, own, pg, terms.Sources{Policies: m.o.Policies}, facts)
-	}
-	t := held(now, pg)
+	t := terms.Held(m.ctx, origin, u, now, pg, terms.Sources{Policies: m.o.Policies}, facts)
 	g := m.assessPage(t, pg, nil, archive.Resource{}, true)
 	g.deposit.Cuts = cuts(pg, g.Cuts)
 	switch {
@@ -354,7 +352,6 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 		return nil
 	}
 	g.deposit.Past = true
-	x.setRendered(&g, pages, now, held)
 	g.deposit.Resource.Own = own
 	g.deposit.Cut = g.deposit.Cut || x.cut
 	if g.deposit.Aliases, err = m.newAliases(g.deposit.Hops, x.url); err != nil {

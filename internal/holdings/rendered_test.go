@@ -71,7 +71,7 @@ func TestExportRendered(t *testing.T) {
 	lines := 0
 	o := ExportOptions{Line: func(string) error { lines++; return nil }}
 	first, exported, _ := from.export(o)
-	if exported.Captures != 3 || exported.Duplicates != 1 || exported.Rendered != 2 || exported.Unrendered != 0 ||
+	if exported.Captures != 3 || exported.Duplicates != 1 || exported.Rendered != 2 ||
 		exported.Records != 9 || lines != 3 {
 		t.Errorf("%+v, %d lines", exported, lines)
 	}
@@ -113,15 +113,15 @@ func TestExportRendered(t *testing.T) {
 	}
 }
 
-// A rendered document of which a part may not be preserved now is left out of an export; its page is exported.
+// A page with a rendered document of which a part may not be preserved now is not exported.
 func TestExportRenderedBarred(t *testing.T) {
 	const marked = "<p>A <b class='the-acap:disallow-preserve'>gull</b>."
 	for _, test := range []struct {
 		document string
-		why      string
+		withheld bool
 	}{
-		{marked, partBarred},
-		{"<p>A .", ""},
+		{marked, true},
+		{"<p>A .", false},
 	} {
 		s := open(t, t.TempDir(), newWeb(""), Options{})
 		own := pageOf(marked, a).Own()
@@ -135,10 +135,8 @@ func TestExportRenderedBarred(t *testing.T) {
 		var out []Exported
 		counts, err := s.Export(context.Background(), io.Discard, ExportOptions{},
 			func(e Exported) { out = append(out, e) })
-		left := test.why != ""
-		if err != nil || len(out) != 1 || out[0].Why != "" || out[0].Unrendered != test.why ||
-			out[0].Rendered == left ||
-			counts.Captures != 1 || (counts.Unrendered == 1) != left || (counts.Rendered == 1) == left {
+		if err != nil || len(out) != 1 || (out[0].Why != "") != test.withheld || out[0].Rendered == test.withheld ||
+			(counts.Withheld == 1) != test.withheld || (counts.Rendered == 1) == test.withheld {
 			t.Errorf("%s: %+v, %+v, %v", test.document, out, counts, err)
 		}
 	}
@@ -218,10 +216,10 @@ func TestImportConversions(t *testing.T) {
 			want: []string{"refused /a"}},
 		"with a prohibited part": {file: []foreign{
 			response, conversionOf("1", a, "<p>A <b class='the-acap:disallow-preserve'>gull</b>.")},
-			want: []string{imported}, document: "-", unrendered: partBarred},
+			want: []string{imported}, document: "<p>A ."},
 		"that prohibits itself": {file: []foreign{
 			response, conversionOf("1", a, "<meta name=robots content='ACAP disallow-preserve'><p>D.")},
-			want: []string{imported}, document: "-", unrendered: partBarred},
+			want: []string{"refused /a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(test.robots), Options{})

@@ -26,6 +26,7 @@ type Presenter interface {
 	Open(ctx context.Context, address string, v present.Version, who present.Reader) (present.Copy, error)
 	Thumbnail(ctx context.Context, address string, which present.Which, who present.Reader) (present.Thumbnail, error)
 	Copy(ctx context.Context, address string, which present.Which, who present.Reader) (present.Copy, error)
+	SentCopy(ctx context.Context, address string, which present.Which, who present.Reader) (present.Copy, error)
 	Snippet(ctx context.Context, address, query string, which present.Which, who present.Reader) (present.Passage,
 		error)
 	Original(ctx context.Context, address string, who present.Reader) (present.Lead, error)

@@ -51,6 +51,10 @@ func (f *fixed) Copy(context.Context, string, present.Which, present.Reader) (pr
 	return present.Copy{}, present.ErrNotHeld
 }
 
+func (f *fixed) SentCopy(context.Context, string, present.Which, present.Reader) (present.Copy, error) {
+	return present.Copy{}, present.ErrNotHeld
+}
+
 func (f *fixed) Snippet(context.Context, string, string, present.Which, present.Reader) (present.Passage, error) {
 	return present.Passage{}, present.ErrNotHeld
 }
