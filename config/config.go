@@ -73,6 +73,7 @@ type Config struct {
 	Job  string // name of the job whose settings these are; "": none
 
 	File    string  // name of the configuration file that was read; "": none
+	in      Input   // the sources of these settings, with the content of the file
 	own     *Config // the configuration that Sender returns; nil: this Config itself
 	origins map[string]Origin
 }
@@ -171,6 +172,7 @@ type Input struct {
 	// name of the configuration file that the user named; "": the default file, which need not
 	// exist
 	File string
+	Text []byte   // content of the file, if it was read before; nil: Load reads the file
 	Env  []string // environment variables in the form of os.Environ
 	// key of a setting → value of the flag that sets it: a string, a []string or a bool. Only flags
 	// that the user gave

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -89,7 +90,15 @@ func (c *Config) readJobs(v *viper.Viper, name string) (Job, error) {
 	if name == "" {
 		return Job{}, nil
 	}
-	return c.job(name)
+	j, near, found := c.FindJob(name)
+	if !found {
+		e := &Error{Where: cmp.Or(c.File, "the configuration"), Key: jobsKey + "." + name, What: "there is no such job"}
+		if near != "" {
+			e.Hint = "write " + near
+		}
+		return Job{}, e
+	}
+	return j, nil
 }
 
 func (c *Config) readJob(name string, content any) (j Job, err error) {
@@ -197,24 +206,17 @@ func seed(s string) error {
 	return nil
 }
 
-// job returns the job called name.
-func (c *Config) job(name string) (Job, error) {
+// FindJob returns the job called name. If there is none, near is the most similar name of a job; "" if no name is
+// similar.
+func (c *Config) FindJob(name string) (j Job, near string, found bool) {
 	names := []string{}
 	for _, j := range c.Jobs {
 		if j.Name == name {
-			return j, nil
+			return j, "", true
 		}
 		names = append(names, j.Name)
 	}
-	where := c.File
-	if where == "" {
-		where = "the configuration"
-	}
-	e := &Error{Where: where, Key: jobsKey + "." + name, What: "there is no such job"}
-	if near := Nearest(name, names); near != "" {
-		e.Hint = "write " + near
-	}
-	return Job{}, e
+	return Job{}, Nearest(name, names), false
 }
 
 // checkDirectories checks that each job that replaces a setting of a whole data directory has a directory of its own.

@@ -140,11 +140,17 @@ func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, firs
 	if err != nil {
 		return nil, err
 	}
+	return cfg, c.completeSettings(cfg)
+}
+
+// completeSettings makes the names of files in cfg relative to the directory in which the verb was called, and checks
+// the data directory. It applies log_format to standard error.
+func (c *Command) completeSettings(cfg *config.Config) error {
 	if cfg.LogFormat == config.LogJSON && c.owner == nil { // the process of a guest converts what the guest prints
 		newProgress(c.Stderr).WriteJSON()
 	}
-	for _, file := range []*string{&cfg.SignatureKey, &cfg.Credentials, &cfg.Cookies, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
-		&cfg.Serve.Certificate, &cfg.Serve.Key} {
+	for _, file := range []*string{&cfg.SignatureKey, &cfg.Credentials, &cfg.Cookies, &cfg.CountryDatabase,
+		&cfg.Actions.ReceiptKey, &cfg.Serve.Certificate, &cfg.Serve.Key} {
 		*file = c.path(*file)
 	}
 	// a name without a separator stays unchanged, because it is searched in PATH
@@ -154,9 +160,9 @@ func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, firs
 	if c.owner != nil {
 		cfg.Data = c.owner.Dir()
 	} else if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
-		return nil, misuse("a directory with --data", "%s is a file, not a data directory", cfg.Data)
+		return misuse("a directory with --data", "%s is a file, not a data directory", cfg.Data)
 	}
-	return cfg, nil
+	return nil
 }
 
 // fileVariable is the environment variable that names the configuration file. The flag --config

@@ -54,7 +54,7 @@ command prints a line for everything that it did.`,
 		if err != nil {
 			return err
 		}
-		return c.runWatchAll(cmd.Context(), cmd, cfg, watchRequest{JSON: out.JSON(), Flags: given(cmd)})
+		return c.runWatchAll(cmd.Context(), cfg, watchRequest{JSON: out.JSON(), Flags: given(cmd)})
 	}
 	localOnly(cmd, "nodes that crawl execute the requests of publishers by themselves",
 		"acapcrawl actions run --cluster …, to do so at once")

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/acapcrawl/acapcrawl/config"
@@ -20,7 +19,7 @@ import (
 
 // runWatchAll executes publishers' requests in the data directory of cfg and in those of all jobs, and starts the jobs
 // that are due, until ctx ends.
-func (c *Command) runWatchAll(ctx context.Context, cmd *cobra.Command, cfg *config.Config, r watchRequest) error {
+func (c *Command) runWatchAll(ctx context.Context, cfg *config.Config, r watchRequest) error {
 	if len(cfg.Jobs) == 0 {
 		return c.runWatch(ctx, cfg, r)
 	}
@@ -28,7 +27,7 @@ func (c *Command) runWatchAll(ctx context.Context, cmd *cobra.Command, cfg *conf
 	group, ctx := errgroup.WithContext(ctx)
 	all, watched := []*config.Config{cfg}, map[string]bool{}
 	for _, j := range cfg.Jobs {
-		own, err := c.settingsOf(cmd, j.Name)
+		own, err := c.jobSettings(cfg, j)
 		if err != nil {
 			return err
 		}
