@@ -70,6 +70,9 @@ func Load(in Input) (*Config, error) {
 	return c, nil
 }
 
+// Text returns the content of File when it was read; nil if there is no file.
+func (c *Config) Text() []byte { return c.in.Text }
+
 // WithJob returns the settings of the job called name: those of c, of which the keys of the job replace some. It does
 // not read the file again, and does not change c.
 func (c *Config) WithJob(name string) (*Config, error) {

@@ -121,9 +121,11 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 // shared. They replace the defaults; if first is true, also all other sources.
 func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, first bool) (*config.Config, error) {
 	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl",
-		Shared: shared, SharedFirst: first, Job: c.job}
-	if err := c.readable(in.File); err != nil {
-		return nil, err
+		Shared: shared, SharedFirst: first, Job: c.job, Text: c.configText}
+	if in.Text == nil {
+		if err := c.readable(in.File); err != nil {
+			return nil, err
+		}
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		key := f.Annotations[keyOfFlag]
