@@ -53,7 +53,7 @@ type Config struct {
 	AllowPrivate         bool          // follow links and redirects to loopback, private and link-local addresses
 	Timeout              time.Duration // time limit for one request including its body
 	MaxBody              int64         // maximum size of a body in bytes after decoding; the rest is cut off
-	Memory               int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
+	Memory               int64         // memory limit of the process in bytes; 0: depends on the memory of the machine
 
 	SnippetLength   int    // P1 2.5.5.4 (J01): a length counts code points
 	CountryDatabase string // name of the MaxMind database with the country of each network address; "": none

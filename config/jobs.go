@@ -58,8 +58,8 @@ const crawlKeys = "scope depth max_pages include exclude max_bytes max_time min_
 // directoryKeys are the settings that hold for a whole data directory: all verbs decide for one crawler there, and its
 // bodies are in one store. A job that replaces one of them needs a directory of its own.
 const directoryKeys = "crawler purposes cannot preferences for tdmrep_covers_ai content_signal_use operator_kind " +
-	"operator_country policy.strict policy.dialect policy.noarchive_preserve actions.sub_records s3.endpoint s3.bucket " +
-	"s3.prefix s3.region s3.unversioned"
+	"operator_country policy.strict policy.dialect policy.noarchive_preserve actions.sub_records s3.endpoint " +
+	"s3.bucket s3.prefix s3.region s3.unversioned"
 
 // JobKeys returns the keys of a job in the configuration file.
 func JobKeys() []string {

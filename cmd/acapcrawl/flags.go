@@ -59,14 +59,15 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"contact":         {"contact", "send `URL` in the User-Agent: a page or mailto: address about this crawler"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
 	"signature-agent": {"signature_agent", "state in each signature that its key is published at `URL`"},
-	"credentials":     {"credentials", "identify the operator to sites as `FILE` says: users, passwords, header fields"},
-	"cookies":         {"cookies", "send the cookies in `FILE`, in the format of Netscape"},
-	"listen":          {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
-	"metrics":         {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
-	"cluster":         {"cluster", "share the crawl with the other nodes at the NATS servers `URLS`"},
-	"node":            {"node", "take part in the cluster as the node `NAME`"},
-	"cluster-credentials": {"cluster_credentials", "identify this machine to the NATS servers with the credentials in " +
-		"`FILE`"},
+	"credentials": {"credentials", "identify the operator to sites as `FILE` says: users, passwords, header " +
+		"fields"},
+	"cookies": {"cookies", "send the cookies in `FILE`, in the format of Netscape"},
+	"listen":  {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
+	"metrics": {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
+	"cluster": {"cluster", "share the crawl with the other nodes at the NATS servers `URLS`"},
+	"node":    {"node", "take part in the cluster as the node `NAME`"},
+	"cluster-credentials": {"cluster_credentials", "identify this machine to the NATS servers with the credentials " +
+		"in `FILE`"},
 	"cluster-tls-ca": {"cluster_tls_ca", "accept NATS servers with certificates of the authorities in `FILE`"},
 	"cluster-tls-certificate": {"cluster_tls_certificate",
 		"identify this machine to the NATS servers with the certificate in `FILE`"},

@@ -113,7 +113,8 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 		lines := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
 		now := time.Now()
 		for _, s := range list {
-			fmt.Fprintf(lines, "%s\t%s\t%s\t%s\n", s.Job, several(len(s.Seeds), "seed"), s.lastInWords(now), s.dueInWords(now))
+			fmt.Fprintf(lines, "%s\t%s\t%s\t%s\n", s.Job, several(len(s.Seeds), "seed"), s.lastInWords(now),
+				s.dueInWords(now))
 		}
 		return lines.Flush()
 	}
@@ -123,7 +124,8 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 // noJobs says that no job is configured, and where one could be.
 func noJobs(cfg *config.Config) string {
 	if cfg.File == "" {
-		return "there is no configuration file, so there are no jobs; acapcrawl config init writes one that explains them"
+		return "there is no configuration file, so there are no jobs; acapcrawl config init writes one that explains " +
+			"them"
 	}
 	return cfg.File + " names no jobs"
 }

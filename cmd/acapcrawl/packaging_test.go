@@ -61,8 +61,9 @@ func TestUnitsAreValid(t *testing.T) {
 	if out, err := copied.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), program, "verify", "--man=no", "--root="+dir, "acapcrawl-crawl.service",
-		"acapcrawl-crawl.timer", "acapcrawl-watch.service", "acapcrawl-serve.service").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), program, "verify", "--man=no", "--root="+dir,
+		"acapcrawl-crawl.service", "acapcrawl-crawl.timer", "acapcrawl-watch.service",
+		"acapcrawl-serve.service").CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -26,7 +26,8 @@ var engine = []string{"acap", "page", "policy", "preference", "terms", "snippet"
 // there name no reading: almost each branch is a rule of a vocabulary. Findings, their places and
 // their corrections are not part of an answer.
 func everyBranch(file string) bool {
-	for _, start := range []string{"internal/preference/check_", "internal/preference/correct", "internal/preference/place"} {
+	for _, start := range []string{"internal/preference/check_", "internal/preference/correct",
+		"internal/preference/place"} {
 		if strings.HasPrefix(file, start) {
 			return false
 		}
