@@ -31,7 +31,8 @@ func TestAPI(t *testing.T) {
 		}
 		want, err := os.ReadFile(file)
 		if err != nil || string(want) != got {
-			t.Errorf("the exported declarations of %s are not those of %s (%v): if that is intended, run go test . -update-api",
+			t.Errorf("the exported declarations of %s are not those of %s (%v): if that is intended, run go test . "+
+				"-update-api",
 				name, file, err)
 		}
 		if examples, _ := filepath.Glob(filepath.Join(name, "example*_test.go")); len(examples) == 0 {

@@ -68,8 +68,8 @@ var siblings = map[string][]string{
 		"page", "policy", "preference", "present", "rewrite", "snippet", "terms", "thumbnail", "warc"},
 	"config": {},
 	"docs":   {},
-	"site": {"acap", "address", "actions", "archive", "cluster", "config", "crawler", "defect", "disk", "display", "explain", "fetch",
-		"gate", "holdings", "index", "memory", "objects", "page", "policy", "preference",
+	"site": {"acap", "address", "actions", "archive", "cluster", "config", "crawler", "defect", "disk", "display",
+		"explain", "fetch", "gate", "holdings", "index", "memory", "objects", "page", "policy", "preference",
 		"present", "render", "terms", "view", "warc", "wacz"},
 }
 

@@ -29,7 +29,7 @@ type Options struct {
 	// permit following links to them.
 	Seeds        []string
 	AllowPrivate bool            // allow private and loopback addresses for all hosts
-	Delay        time.Duration   // shortest time between two requests to a host; 0: only Crawl-delay and LimitRule count
+	Delay        time.Duration   // shortest time between two requests to a host; 0: only Crawl-delay and LimitRule
 	PerHost      int             // concurrent requests to a host; default: 1
 	Timeout      time.Duration   // time limit for each request; default: 60 s
 	Proxy        colly.ProxyFunc // the proxy for a request; nil: requests are sent directly
@@ -108,13 +108,14 @@ func crawlerOf(c *colly.Collector, who acap.Crawler) (acap.Crawler, error) {
 		name, _, _ := strings.Cut(c.UserAgent, " ")
 		name, _, _ = strings.Cut(name, "/")
 		if name == "" || strings.EqualFold(name, "Mozilla") {
-			return who, fmt.Errorf("the User-Agent %q does not begin with the name of the crawler, so Options.Crawler must "+
-				"name it", c.UserAgent)
+			return who, fmt.Errorf("the User-Agent %q does not begin with the name of the crawler, so Options.Crawler "+
+				"must name it", c.UserAgent)
 		}
 		who.Names = []string{name}
 	}
 	if !strings.Contains(strings.ToLower(c.UserAgent), strings.ToLower(who.Names[0])) {
-		return who, fmt.Errorf("the User-Agent %q does not contain the name of the crawler, %q", c.UserAgent, who.Names[0])
+		return who, fmt.Errorf("the User-Agent %q does not contain the name of the crawler, %q", c.UserAgent,
+			who.Names[0])
 	}
 	if who.Vocabularies == nil {
 		var err error

@@ -160,7 +160,8 @@ func TestAddress(t *testing.T) {
 	s := newSite(t)
 	c := attach(t, Options{})
 	err := c.Visit(s.URL + "/")
-	if refusal, is := errors.AsType[*gate.Refusal](err); !is || refusal.Rule != gate.RuleAddress || len(s.Requests()) > 0 {
+	if refusal, is := errors.AsType[*gate.Refusal](err); !is || refusal.Rule != gate.RuleAddress ||
+		len(s.Requests()) > 0 {
 		t.Errorf("the error is %v, and the site got %v", err, s.Requests())
 	}
 }
@@ -300,7 +301,8 @@ func TestPost(t *testing.T) {
 	s := newSite(t)
 	c := attach(t, Options{Seeds: []string{s.URL}})
 	err := c.Post(s.URL+"/", map[string]string{"a": "b"})
-	if refusal, is := errors.AsType[*gate.Refusal](err); !is || refusal.Rule != gate.RuleMethod || len(s.Requests()) > 0 {
+	if refusal, is := errors.AsType[*gate.Refusal](err); !is || refusal.Rule != gate.RuleMethod ||
+		len(s.Requests()) > 0 {
 		t.Errorf("the error is %v, and the site got %v", err, s.Requests())
 	}
 	if err := c.Head(s.URL + "/robots.txt"); err != nil {

@@ -26,8 +26,8 @@ func TestLinks(t *testing.T) {
 	if got := paths(s); got != "GET /, GET /closed" {
 		t.Errorf("the site was asked for %s", got)
 	}
-	if got := c.refusals(); !has(got, "/element is not requested", "the-acap:disallow-follow", "/marked is not requested",
-		"rel=nofollow", "/hidden is not requested", "/picture.png is not requested") {
+	if got := c.refusals(); !has(got, "/element is not requested", "the-acap:disallow-follow",
+		"/marked is not requested", "rel=nofollow", "/hidden is not requested", "/picture.png is not requested") {
 		t.Errorf("the refusals are\n%s", got)
 	}
 	for _, err := range c.errors {

@@ -140,7 +140,8 @@ func TestProxy(t *testing.T) {
 	if err := c.Visit("http://paper.example/off"); err == nil {
 		t.Error("no error")
 	}
-	if len(asked) < 2 || asked[0] != "http://paper.example/robots.txt" || asked[len(asked)-1] != "http://paper.example/" {
+	if len(asked) < 2 || asked[0] != "http://paper.example/robots.txt" ||
+		asked[len(asked)-1] != "http://paper.example/" {
 		t.Errorf("the proxy was asked for %s", asked)
 	}
 }

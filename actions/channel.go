@@ -19,7 +19,8 @@ type Call struct {
 	// with AsOrigins: the origins whose requests may be read
 	Origins []string `json:"origins,omitempty"`
 
-	// For callers of several machines. They send the call to the ledgers without these fields, and a ledger refuses them.
+	// For callers of several machines. They send the call to the ledgers without these fields, and a ledger
+	// refuses them.
 	Node string    `json:"node,omitempty"` // the machine in whose ledger the request has ID; "": the only machine
 	At   Positions `json:"at,omitempty"`   // DoList: instead of Filter.After or Filter.Before; nil: the whole list
 }

@@ -220,7 +220,8 @@ func TestAnswerAs(t *testing.T) {
 		again.Request.ID != a.Request.ID {
 		t.Errorf("%+v", again)
 	}
-	for code, c := range map[string]Call{NotFound: {As: AsOperator, Key: "g"}, BadCredential: {As: AsAnyone, Key: "f"}} {
+	for code, c := range map[string]Call{NotFound: {As: AsOperator, Key: "g"},
+		BadCredential: {As: AsAnyone, Key: "f"}} {
 		if c.Do = DoRepeat; d.Answer(c).Code != code {
 			t.Errorf("%+v: %+v", c, d.Answer(c))
 		}

@@ -54,7 +54,7 @@ type Config struct {
 	AllowPrivate         bool          // follow links and redirects to loopback, private and link-local addresses
 	Timeout              time.Duration // time limit for one request including its body
 	MaxBody              int64         // maximum size of a body in bytes after decoding; the rest is cut off
-	Memory               int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
+	Memory               int64         // memory limit of the process in bytes; 0: depends on the memory of the machine
 
 	SnippetLength   int    // P1 2.5.5.4 (J01): a length counts code points
 	CountryDatabase string // name of the MaxMind database with the country of each network address; "": none
@@ -74,6 +74,7 @@ type Config struct {
 	Job  string // name of the job whose settings these are; "": none
 
 	File    string  // name of the configuration file that was read; "": none
+	in      Input   // the sources of these settings, with the content of the file
 	own     *Config // the configuration that Sender returns; nil: this Config itself
 	origins map[string]Origin
 }
@@ -181,6 +182,7 @@ type Input struct {
 	// name of the configuration file that the user named; "": the default file, which need not
 	// exist
 	File string
+	Text []byte   // content of the file, if it was read before; nil: Load reads the file
 	Env  []string // environment variables in the form of os.Environ
 	// key of a setting → value of the flag that sets it: a string, a []string or a bool. Only flags
 	// that the user gave

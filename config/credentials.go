@@ -25,7 +25,8 @@ type Credential struct {
 
 // reserved are header fields that a crawl sets itself.
 var reserved = []string{"Host", "Connection", "Upgrade", "Referer", "User-Agent", "Accept-Encoding", "Content-Length",
-	"Transfer-Encoding", "If-None-Match", "If-Modified-Since", "Signature", "Signature-Input", "Signature-Agent", "Cookie"}
+	"Transfer-Encoding", "If-None-Match", "If-Modified-Since", "Signature", "Signature-Input", "Signature-Agent",
+	"Cookie"}
 
 // LoadCredentials reads the file that the setting credentials names: for each origin a user with a password, further
 // header fields, or both, as YAML or JSON. Nobody but its owner may read the file. The error joins one *Error for each
@@ -86,8 +87,8 @@ func credentialOf(file, origin string, fields map[string]any) (c Credential, err
 		return &Error{Where: file, Key: strings.TrimSuffix(origin+": "+key, ": "), What: what,
 			Hint: "write https://example.com: and below it user: and password:, or headers:"}
 	}
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" ||
-		u.RawQuery != "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
 		return c, mistake("", "it is not an origin as in https://example.com")
 	}
 	c = Credential{Origin: u.Scheme + "://" + u.Host, Header: http.Header{}}
@@ -129,7 +130,8 @@ func (c *Credential) readHeader(v any) error {
 		switch {
 		case c.Header.Get(canonical) != "":
 			return fmt.Errorf("the header field %s occurs twice", canonical)
-		case strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" || name == "":
+		case strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" ||
+			name == "":
 			return fmt.Errorf("%q is not the name of a header field", name)
 		case canonical == "Cookie":
 			return errors.New("cookies come from the file that the setting cookies names")

@@ -23,8 +23,8 @@ http://lab.example:8080:
 	if c := list[0]; c.Origin != "http://lab.example:8080" || c.User != "" || c.Header.Get("X-Api-Key") != "abc" {
 		t.Errorf("%+v", c)
 	}
-	if c := list[1]; c.Origin != "https://members.paper.example" || c.User != "reader" || c.Password != "open: sesame" ||
-		len(c.Header) != 0 {
+	if c := list[1]; c.Origin != "https://members.paper.example" || c.User != "reader" ||
+		c.Password != "open: sesame" || len(c.Header) != 0 {
 		t.Errorf("%+v", c)
 	}
 }

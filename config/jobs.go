@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -58,8 +59,8 @@ const crawlKeys = "scope depth max_pages include exclude max_bytes max_time min_
 // directoryKeys are the settings that hold for a whole data directory: all verbs decide for one crawler there, and its
 // bodies are in one store. A job that replaces one of them needs a directory of its own.
 const directoryKeys = "crawler purposes cannot preferences for tdmrep_covers_ai content_signal_use operator_kind " +
-	"operator_country policy.strict policy.dialect policy.noarchive_preserve actions.sub_records s3.endpoint s3.bucket " +
-	"s3.prefix s3.region s3.unversioned"
+	"operator_country policy.strict policy.dialect policy.noarchive_preserve actions.sub_records s3.endpoint " +
+	"s3.bucket s3.prefix s3.region s3.unversioned"
 
 // JobKeys returns the keys of a job in the configuration file.
 func JobKeys() []string {
@@ -90,7 +91,15 @@ func (c *Config) readJobs(v *viper.Viper, name string) (Job, error) {
 	if name == "" {
 		return Job{}, nil
 	}
-	return c.job(name)
+	j, near, found := c.FindJob(name)
+	if !found {
+		e := &Error{Where: cmp.Or(c.File, "the configuration"), Key: jobsKey + "." + name, What: "there is no such job"}
+		if near != "" {
+			e.Hint = "write " + near
+		}
+		return Job{}, e
+	}
+	return j, nil
 }
 
 func (c *Config) readJob(name string, content any) (j Job, err error) {
@@ -198,24 +207,17 @@ func seed(s string) error {
 	return nil
 }
 
-// job returns the job called name.
-func (c *Config) job(name string) (Job, error) {
+// FindJob returns the job called name. If there is none, near is the most similar name of a job; "" if no name is
+// similar.
+func (c *Config) FindJob(name string) (j Job, near string, found bool) {
 	names := []string{}
 	for _, j := range c.Jobs {
 		if j.Name == name {
-			return j, nil
+			return j, "", true
 		}
 		names = append(names, j.Name)
 	}
-	where := c.File
-	if where == "" {
-		where = "the configuration"
-	}
-	e := &Error{Where: where, Key: jobsKey + "." + name, What: "there is no such job"}
-	if near := Nearest(name, names); near != "" {
-		e.Hint = "write " + near
-	}
-	return Job{}, e
+	return Job{}, Nearest(name, names), false
 }
 
 // checkDirectories checks that each job that replaces a setting of a whole data directory has a directory of its own.

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,8 @@ func TestJobs(t *testing.T) {
 	}
 	news := c.Jobs[0]
 	if !slices.Equal(news.Seeds, []string{"https://paper.example/", "https://paper.example/sport/"}) ||
-		news.Schedule != "@every 12h" || news.Keep != 365*24*time.Hour || news.Quota != 10_000_000 || !slices.Equal(news.Keys, []string{"delay", "scope"}) {
+		news.Schedule != "@every 12h" || news.Keep != 365*24*time.Hour || news.Quota != 10_000_000 ||
+		!slices.Equal(news.Keys, []string{"delay", "scope"}) {
 		t.Errorf("%+v", news)
 	}
 	if c, err = config.Load(config.Input{File: path, Job: "news"}); err != nil {
@@ -60,6 +62,28 @@ func TestJobs(t *testing.T) {
 	c, err = config.Load(config.Input{File: path, Job: "research"})
 	if err != nil || c.Data != "/lab" || !c.Policy.Strict || !slices.Equal(c.Purposes, []string{"study"}) {
 		t.Errorf("%v, %+v", err, c)
+	}
+}
+
+// WithJob does not read the file again, and does not change the settings it is called on.
+func TestWithJob(t *testing.T) {
+	path := file(t, "c.yaml", twoJobs)
+	all, err := config.Load(config.Input{File: path, Flags: map[string]any{"scope": "any"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	c, err := all.WithJob("news")
+	if err != nil || c.Job != "news" || c.Delay != 5*time.Second || c.Scope != "any" {
+		t.Errorf("%v, %+v", err, c)
+	}
+	if all.Job != "" || all.Delay != 3*time.Second {
+		t.Errorf("the settings without a job changed: %+v", all)
+	}
+	if _, err := all.WithJob("new"); err == nil || !strings.Contains(err.Error(), "jobs.new: there is no such job") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

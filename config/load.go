@@ -23,9 +23,11 @@ func Load(in Input) (*Config, error) {
 	v := viper.New()
 	c := &Config{File: in.File, origins: map[string]Origin{}}
 	env := variables(in.Env)
-	if err := c.readFile(v, in); err != nil {
+	var err error
+	if in.Text, err = c.readFile(v, in); err != nil {
 		return nil, err
 	}
+	c.in = in
 	job, err := c.readJobs(v, in.Job)
 	wrong := []error{err}
 	names := keysOf(v)
@@ -61,12 +63,22 @@ func Load(in Input) (*Config, error) {
 		sender.Judges, sender.Flags = false, maps.Clone(in.Flags)
 		delete(sender.Flags, "crawler")
 		delete(sender.Flags, "purposes")
-		var err error
 		if c.own, err = Load(sender); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
+}
+
+// Text returns the content of File when it was read; nil if there is no file.
+func (c *Config) Text() []byte { return c.in.Text }
+
+// WithJob returns the settings of the job called name: those of c, of which the keys of the job replace some. It does
+// not read the file again, and does not change c.
+func (c *Config) WithJob(name string) (*Config, error) {
+	in := c.in
+	in.Job = name
+	return Load(in)
 }
 
 // keysOf returns the keys of settings that the file contains, sorted; those within jobs are left out.
@@ -131,34 +143,36 @@ func (c *Config) completeSettings(env map[string]string) {
 	}
 }
 
-// readFile reads into v the file that the user named. If the user named none, it reads the default
-// file; if the default file does not exist, it sets c.File to "".
-func (c *Config) readFile(v *viper.Viper, in Input) error {
+// readFile reads into v the file that the user named, and returns its content. If the user named
+// none, it reads the default file; if the default file does not exist, it sets c.File to "".
+func (c *Config) readFile(v *viper.Viper, in Input) (text []byte, err error) {
 	if c.File == "" {
 		if c.File = DefaultFile(in.Env); c.File == "" {
-			return nil
+			return nil, nil
 		}
 	}
-	text, err := os.ReadFile(c.File)
+	if text = in.Text; text == nil {
+		text, err = os.ReadFile(c.File)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && in.File == "":
 		c.File = ""
-		return nil
+		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return &Error{Where: c.File, What: "there is no such configuration file",
+		return nil, &Error{Where: c.File, What: "there is no such configuration file",
 			Hint: "acapcrawl config init --config " + c.File}
 	case err != nil:
 		var cause *fs.PathError
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return &Error{Where: c.File, What: fmt.Sprintf("the configuration file cannot be read: %v", err)}
+		return nil, &Error{Where: c.File, What: fmt.Sprintf("the configuration file cannot be read: %v", err)}
 	}
 	v.SetConfigType(format(c.File))
 	if err := v.ReadConfig(bytes.NewReader(text)); err != nil {
-		return &Error{Where: c.File, What: "the configuration file is not well-formed: " + syntax(err)}
+		return nil, &Error{Where: c.File, What: "the configuration file is not well-formed: " + syntax(err)}
 	}
-	return nil
+	return text, nil
 }
 
 // format returns the format of a file: "json" or "toml" if its name has this extension, otherwise

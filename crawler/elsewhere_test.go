@@ -253,8 +253,8 @@ func (j apartJournal) Send(_ context.Context, offers []Offer) error {
 	return nil
 }
 
-// If something that a page needs cannot be requested at the moment, because of a lease, the visit is repeated later, and
-// the run goes on. If that lasts, the page counts as failed, and all others are visited.
+// If something that a page needs cannot be requested at the moment, because of a lease, the visit is repeated later,
+// and the run goes on. If that lasts, the page counts as failed, and all others are visited.
 func TestPageNeedsAnotherHost(t *testing.T) {
 	for _, times := range []int{1, 100} {
 		s := newSite(t)
@@ -274,8 +274,8 @@ func TestPageNeedsAnotherHost(t *testing.T) {
 		if times == 1 && (sum.Fetched != 4 || s.Asked("/needs") != 2 || r.State != Fetched) {
 			t.Errorf("once: %+v, %+v; %v", sum, r, s.requests())
 		}
-		if times > 1 && (s.Asked("/needs") != maxTries || r.State != Failed || !strings.Contains(r.Why, "policy could not") ||
-			s.Asked("/fine") != 1) {
+		if times > 1 && (s.Asked("/needs") != maxTries || r.State != Failed ||
+			!strings.Contains(r.Why, "policy could not") || s.Asked("/fine") != 1) {
 			t.Errorf("always: %+v, %+v; %v", sum, r, s.requests())
 		}
 	}

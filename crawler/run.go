@@ -63,7 +63,8 @@ func (r *run) prepare(seeds []string) error {
 // deep or a crawler trap.
 func (r *run) widen(extended bool) error {
 	if extended {
-		if _, err := r.queue.Requeue(Filter{States: []State{Outside, Deep, Trapped}, Within: &r.bounds.Load().extent}); err != nil {
+		if _, err := r.queue.Requeue(Filter{States: []State{Outside, Deep, Trapped},
+			Within: &r.bounds.Load().extent}); err != nil {
 			return err
 		}
 	}
@@ -85,7 +86,8 @@ func (r *run) retry() error {
 		origins[u.Scheme+"://"+u.Host+"/"] = r.bounds.Load().numbers[seed]
 	}
 	for origin, seed := range origins {
-		failed := Filter{Prefix: origin, States: []State{Unreachable, Failed}, Within: &r.bounds.Load().extent, From: seed}
+		failed := Filter{Prefix: origin, States: []State{Unreachable, Failed}, Within: &r.bounds.Load().extent,
+			From: seed}
 		if _, err := r.queue.Requeue(failed); err != nil {
 			return err
 		}

@@ -266,8 +266,8 @@ func (f *Frontier) load(now time.Time) bool {
 			if err != nil {
 				return err
 			}
-			h := &host{name: name, times: f.timesOf(&v, instant(at), part), ready: instant(at), taken: map[string]*Lease{},
-				index: -1, part: part, asked: v.asked}
+			h := &host{name: name, times: f.timesOf(&v, instant(at), part), ready: instant(at),
+				taken: map[string]*Lease{}, index: -1, part: part, asked: v.asked}
 			f.hosts[name] = h
 			f.offerHost(h)
 			n++

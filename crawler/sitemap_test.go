@@ -116,7 +116,8 @@ func large(n int) string {
 	var b strings.Builder
 	b.WriteString("<urlset>")
 	for i := range n {
-		fmt.Fprintf(&b, "<url><loc>http://example.com/%d</loc><lastmod>2026-11-21</lastmod><priority>0.5</priority></url>\n", i)
+		fmt.Fprintf(&b,
+			"<url><loc>http://example.com/%d</loc><lastmod>2026-11-21</lastmod><priority>0.5</priority></url>\n", i)
 	}
 	b.WriteString("</urlset>")
 	return b.String()

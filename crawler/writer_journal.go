@@ -33,8 +33,9 @@ type sharedBatch struct {
 
 func (f *Frontier) newSharedBatch(tx *bbolt.Tx) *sharedBatch {
 	s := &sharedBatch{journal: f.o.Journal, partitions: tx.Bucket(bPartitions), members: tx.Bucket(bMembers),
-		open: map[int]*partition{}, owned: map[int]*partition{}, numbers: map[string]int{}, stamps: map[int]stamp{}, links: map[int]bool{},
-		before: map[string][]byte{}, records: map[string][]byte{}, hosts: map[string]bool{}, sending: map[sentKey]int{}}
+		open: map[int]*partition{}, owned: map[int]*partition{}, numbers: map[string]int{}, stamps: map[int]stamp{},
+		links: map[int]bool{}, before: map[string][]byte{}, records: map[string][]byte{}, hosts: map[string]bool{},
+		sending: map[sentKey]int{}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n, p := range f.partitions {

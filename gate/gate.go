@@ -49,14 +49,14 @@ type Options struct {
 	// covers only localhost and hosts that are written as addresses, and ByAddress has no effect. A request
 	// through a proxy fails if Tenure is set.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Secrets returns header fields that identify the operator to the host of a URL, such as Authorization
+	// Credentials returns header fields that identify the operator to the host of a URL, such as Authorization
 	// and Cookie. They are sent with every request to that host, of all kinds, and their values are replaced
-	// by "redacted" in Hop.Sent, as are those for a proxy, unless KeepSecrets is set. It must be safe for
+	// by "redacted" in Hop.Sent, as are those for a proxy, unless KeepCredentials is set. It must be safe for
 	// concurrent use. nil: none.
-	Secrets     func(*url.URL) http.Header
-	KeepSecrets bool
-	Sign        *Signer // signs every request; nil: requests are not signed
-	MaxPages    int     // limit for page requests; 0: no limit
+	Credentials     func(*url.URL) http.Header
+	KeepCredentials bool
+	Sign            *Signer // signs every request; nil: requests are not signed
+	MaxPages        int     // limit for page requests; 0: no limit
 	// Reserve takes page requests from a budget that several machines share, when this machine has
 	// used up what it has reserved before. It returns 0 if the budget of MaxPages is spent, and an
 	// error if the budget cannot be asked. nil: the budget is for this machine alone.

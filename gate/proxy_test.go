@@ -76,13 +76,15 @@ func (p *proxy) requests() string {
 func TestProxy(t *testing.T) {
 	s := newSite(t, hello)
 	p := newProxy(t, s.url(t).Host)
-	g := newGate(t, Options{Proxy: p.choose, ByAddress: true}, rule(func(u *url.URL) bool { return u.Path != "/private" }))
+	g := newGate(t, Options{Proxy: p.choose, ByAddress: true},
+		rule(func(u *url.URL) bool { return u.Path != "/private" }))
 	trace, err := g.Get(t.Context(), PageRequest, "http://paper.example/news")
 	if err != nil {
 		t.Fatal(err)
 	}
 	hop := trace.Hops[0]
-	if string(hop.Body) != "hello" || hop.Address.IsValid() || !strings.HasPrefix(string(hop.Sent), "GET http://paper.example/news") {
+	if string(hop.Body) != "hello" || hop.Address.IsValid() ||
+		!strings.HasPrefix(string(hop.Sent), "GET http://paper.example/news") {
 		t.Errorf("the body is %q, the address %v, and this was sent:\n%s", hop.Body, hop.Address, hop.Sent)
 	}
 	for _, address := range []string{"http://localhost/", "http://127.0.0.1/", "http://10.0.0.1/", p.URL} {

@@ -45,7 +45,7 @@ type attempt struct {
 	peer        netip.Addr // address of the host; zero if a proxy forwards the request
 	refused     error      // why the request was refused after it waited for its host
 	unsent      bool       // the first connection could not be used, so nothing was sent
-	secrets     []string   // names of header fields whose values are not kept
+	credentials []string   // names of header fields whose values are not kept
 }
 
 // send counts a page request against the budget, waits for the host, sends the request and reads
@@ -89,7 +89,7 @@ func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) 
 		a.wire.end(&a.heads)
 	}()
 	out := a.outgoing(a.req, a.url, a.key, httptrace.WithClientTrace(ctx, a.hooks(giveUp)))
-	a.secrets = a.addSecrets(out.Header, a.url)
+	a.credentials = a.addCredentials(out.Header, a.url)
 	if out, err = a.withProxy(out, a.key); err != nil {
 		return Hop{}, nil, false, err
 	}
@@ -200,8 +200,8 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 	if resp.ProtoMajor != 1 || a.wire == nil {
 		asked, head = headsAsHTTP1(out, resp)
 	}
-	if !a.o.KeepSecrets && (len(a.secrets) > 0 || a.proxied) {
-		asked = redacted(asked, a.secrets)
+	if !a.o.KeepCredentials && (len(a.credentials) > 0 || a.proxied) {
+		asked = redacted(asked, a.credentials)
 	}
 	body := &errorKeeper{ReadCloser: resp.Body}
 	resp.Body = body

@@ -71,7 +71,8 @@ func TestAt(t *testing.T) {
 	if then == nil {
 		t.Fatal("the earlier policy is not known")
 	}
-	for u, want := range map[acap.Usage][2]bool{acap.TrainAI: {true, false}, acap.AIUse: {false, false}, acap.TDM: {true, true}} {
+	for u, want := range map[acap.Usage][2]bool{acap.TrainAI: {true, false}, acap.AIUse: {false, false},
+		acap.TDM: {true, true}} {
 		if got := today.Decide(u, r).Allowed; got != want[0] {
 			t.Errorf("today %s is allowed: %t", u, got)
 		}

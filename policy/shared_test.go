@@ -130,7 +130,8 @@ func TestSharedPolicyOvertaken(t *testing.T) {
 		}
 		theirs := !o.Policy.Decide(acap.Crawl, acap.NewResource(parseURL(t, "http://a.example/theirs"))).Allowed
 		if theirs != later || !x.shared.r.Held.Since.Equal(o.Since) {
-			t.Errorf("later %t: theirs is in force: %t, shared %v, own %v", later, theirs, x.shared.r.Held.Since, o.Since)
+			t.Errorf("later %t: theirs is in force: %t, shared %v, own %v", later, theirs, x.shared.r.Held.Since,
+				o.Since)
 		}
 	}
 }

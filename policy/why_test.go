@@ -19,8 +19,8 @@ func TestPublicWhy(t *testing.T) {
 		"it was never read": "it was never read",
 		"lookup quay.example on 10.255.255.53:53: no such host": "it could not be reached",
 		"dial tcp 10.1.2.3:80: HTTP status 503":                 "it could not be reached",
-		"robots.txt could not be read: dial tcp 10.1.2.3:80: refused": "robots.txt could not be read: it could not be " +
-			"reached",
+		"robots.txt could not be read: dial tcp 10.1.2.3:80: refused": "robots.txt could not be read: it could not " +
+			"be reached",
 		"robots.txt could not be read: HTTP status 503": "robots.txt could not be read: HTTP status 503",
 	} {
 		if got := PublicWhy(why); got != want {

@@ -26,8 +26,8 @@ import (
 // same.
 var clusterSettings = strings.Fields("crawler purposes cannot preferences for tdmrep_covers_ai content_signal_use " +
 	"operator_kind operator_country contact policy.strict policy.dialect policy.noarchive_preserve scope depth " +
-	"include exclude requisites canonical drop_parameters recrawl_min recrawl_max adaptive per_address delay per_host " +
-	"sitemaps allow_private max_host_urls max_pages max_bytes max_body timeout preserve index actions.mode")
+	"include exclude requisites canonical drop_parameters recrawl_min recrawl_max adaptive per_address delay " +
+	"per_host sitemaps allow_private max_host_urls max_pages max_bytes max_body timeout preserve index actions.mode")
 
 // membershipFile is the name of the file that says to which node and cluster a data directory belongs.
 const membershipFile = "cluster.json"
@@ -70,7 +70,8 @@ func (s *Site) joinCluster(ctx context.Context) error {
 	o := ClusterOptions(s.cfg)
 	o.Dir, o.Log, o.Clock, o.Copies = m.Dir, s.o.Log, s.o.Clock, copiesOf(s.cfg)
 	n, err := cluster.Join(ctx, o, func() {
-		s.o.Notice(fmt.Sprintf("waiting until the lease of an earlier process of node %s has ended; this takes at most %s",
+		s.o.Notice(fmt.Sprintf("waiting until the lease of an earlier process of node %s has ended; this takes at "+
+			"most %s",
 			m.Node, s.cfg.Cluster.Lease+s.cfg.Cluster.Margin))
 	})
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Site) membership() (m membership, err error) {
 		return m, nil
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Stat(frontierFile(s.cfg)); err == nil {
-			return m, usageError("name another data directory with --data", "the data directory %s holds the crawl of one "+
-				"machine, so it cannot become a node of a cluster", dir)
+			return m, usageError("name another data directory with --data", "the data directory %s holds the crawl of "+
+				"one machine, so it cannot become a node of a cluster", dir)
 		}
 		if node == "" {
 			return m, usageError("--node a", "a machine in a cluster needs a name")
@@ -123,8 +124,8 @@ func (s *Site) membership() (m membership, err error) {
 
 // otherCluster returns the error if the servers have the cluster id, to which the data directory dir does not belong.
 func (m membership) otherCluster(dir, id string) error {
-	return usageError("name another data directory with --data", "the data directory %s belongs to the cluster %s, but "+
-		"the servers have the cluster %s", dir, m.Cluster, id)
+	return usageError("name another data directory with --data", "the data directory %s belongs to the cluster %s, "+
+		"but the servers have the cluster %s", dir, m.Cluster, id)
 }
 
 // readMembership notes whether the data directory belongs to a node, and when it was recovered.
@@ -158,7 +159,8 @@ func ClusterError(err error) error {
 	case errors.As(err, &used):
 		return &UsageError{err, "give this machine another name with --node, and its own data directory"}
 	case errors.As(err, &differs):
-		return &UsageError{err, "use the settings of the cluster, or change them for all nodes with acapcrawl cluster set"}
+		return &UsageError{err, "use the settings of the cluster, or change them for all nodes with acapcrawl " +
+			"cluster set"}
 	case errors.As(err, &clock):
 		return &FailedError{err, "synchronize the clocks, for example with chrony"}
 	case errors.As(err, &forgotten):
@@ -214,8 +216,8 @@ func (s *Site) heldUntil(host string) (until time.Time) {
 
 // errNotJoined refuses requests of verbs that do not take part in the cluster to which the data directory belongs. Only
 // the node that owns a host knows when it may be requested.
-var errNotJoined = fmt.Errorf("the data directory belongs to a node of a cluster, and only a crawl with --cluster makes "+
-	"requests for it: %w", gate.ErrForeign)
+var errNotJoined = fmt.Errorf("the data directory belongs to a node of a cluster, and only a crawl with --cluster "+
+	"makes requests for it: %w", gate.ErrForeign)
 
 // together reports whether hosts belong to the same partition.
 func (s *Site) together(host, other string) bool {

@@ -73,7 +73,8 @@ func addCookie(jar http.CookieJar, line string, now time.Time) error {
 	// the value is sent as it is; what else a browser accepts in it harms nobody
 	text := c.Name + c.Value
 	if c.Name == "" || strings.ContainsAny(text, "; ") || strings.ContainsFunc(text, unicode.IsControl) {
-		return errors.New("the cookie has no name, or its name or value contains a blank, a semicolon or a control character")
+		return errors.New("the cookie has no name, or its name or value contains a blank, a semicolon or a control " +
+			"character")
 	}
 	jar.SetCookies(&url.URL{Scheme: "https", Host: host, Path: c.Path}, []*http.Cookie{c})
 	return nil

@@ -169,8 +169,8 @@ func TestCopiesOnServers(t *testing.T) {
 	for _, name := range s3servers.Names {
 		t.Run(name, func(t *testing.T) {
 			server := s3servers.Start(t, name)
-			c := newCopied(t, config.S3{Endpoint: server.URL, Bucket: s3servers.Bucket, Prefix: "p", Region: "us-east-1",
-				Unversioned: true})
+			c := newCopied(t, config.S3{Endpoint: server.URL, Bucket: s3servers.Bucket, Prefix: "p",
+				Region: "us-east-1", Unversioned: true})
 			c.course()
 			c.recover()
 		})

@@ -48,7 +48,8 @@ func (s *Site) applyLimits(ctx context.Context, o CrawlOptions) (left int64, err
 		return 0, err
 	}
 	if used >= o.Quota {
-		return 0, &FailedError{fmt.Errorf("the quota of %s is used up: %d of %d bytes are kept", o.subject(), used, o.Quota),
+		return 0, &FailedError{fmt.Errorf("the quota of %s is used up: %d of %d bytes are kept", o.subject(),
+			used, o.Quota),
 			"a larger quota, or acapcrawl archive forget"}
 	}
 	return o.Quota - used, nil

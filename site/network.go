@@ -49,14 +49,14 @@ func newGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.Gate, 
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := newSecrets(cfg)
+	credentials, err := newCredentials(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return gate.New(gate.Options{UserAgent: UserAgent(cfg, who), Delay: cfg.Delay, PerHost: cfg.PerHost,
 		Timeout: cfg.Timeout, MaxBody: cfg.MaxBody, AllowPrivate: cfg.AllowPrivate, ByAddress: cfg.PerAddress,
-		Sign: sign, Secrets: secrets, KeepSecrets: cfg.KeepCredentials, MaxPages: max(cfg.MaxPages, 0), Tenure: shared.tenure, Held: shared.held,
-		Errand: shared.errand, Reserve: shared.reserve}), nil
+		Sign: sign, Credentials: credentials, KeepCredentials: cfg.KeepCredentials, MaxPages: max(cfg.MaxPages, 0),
+		Tenure: shared.tenure, Held: shared.held, Errand: shared.errand, Reserve: shared.reserve}), nil
 }
 
 // newSigner returns a signer of requests with the configured key; nil if no key is configured.

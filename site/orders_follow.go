@@ -153,7 +153,8 @@ func (s *Site) changeQueue(change func() error) error {
 	}
 	s.orders.changes.Go(func() {
 		if err := change(); err != nil {
-			s.o.Log.Warn("a take-down is not noted in the queue, so its pages are not queued when it is withdrawn", "error", err)
+			s.o.Log.Warn("a take-down is not noted in the queue, so its pages are not queued when it is withdrawn",
+				"error", err)
 		}
 	})
 	return nil
@@ -206,8 +207,8 @@ func (o *orders) keepExecuting(ctx context.Context, list *cluster.Orders, x *act
 			now = err.Error()
 		}
 		if now != "" && now != said {
-			o.site.o.Log.Warn("what publishers asked for elsewhere in the cluster could not be done here; it is tried again, "+
-				"and nothing of these origins is shown", "error", err)
+			o.site.o.Log.Warn("what publishers asked for elsewhere in the cluster could not be done here; it is tried "+
+				"again, and nothing of these origins is shown", "error", err)
 		}
 		said = now
 		pauseFor(ctx, ordersTick/4, o.kick, list.Changed())
@@ -239,7 +240,8 @@ func (s *session) answerReadings(ctx context.Context, list *cluster.Orders) (end
 				select {
 				case key := <-asked:
 					if err := s.answerReading(ctx, key); err != nil && ctx.Err() == nil {
-						s.log.Error("the policy of a site could not be read for another node", "site", key, "error", err)
+						s.log.Error("the policy of a site could not be read for another node", "site", key,
+							"error", err)
 					}
 				case <-ctx.Done():
 					return

@@ -116,8 +116,9 @@ type clusterNode struct {
 // nodeConfig returns the settings of a node.
 func nodeConfig(t *testing.T, servers, name, dir string) *config.Config {
 	t.Helper()
-	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": dir, "delay": "0", "depth": "0", "timeout": "10m",
-		"cluster": servers, "node": name, "partitions": testPartitions, "lease": "3s", "lease_margin": "1s"}})
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": dir, "delay": "0", "depth": "0",
+		"timeout": "10m", "cluster": servers, "node": name, "partitions": testPartitions, "lease": "3s",
+		"lease_margin": "1s"}})
 	if err != nil {
 		t.Fatal(err)
 	}

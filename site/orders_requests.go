@@ -39,7 +39,8 @@ func (o *orders) publishRequests(ctx context.Context) error {
 
 // publishRequest publishes a request, unless the cluster has it as it is. later is true if an order about the same
 // request must be executed here before.
-func (o *orders) publishRequest(ctx context.Context, list *cluster.Orders, a actions.Announced) (later bool, err error) {
+func (o *orders) publishRequest(ctx context.Context, list *cluster.Orders, a actions.Announced) (later bool,
+	err error) {
 	last, known, err := list.Last(ctx, requestKind, a.Key())
 	if err != nil {
 		return false, err

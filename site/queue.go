@@ -39,8 +39,8 @@ func (s *Site) Queue(jobs []config.Job) (list []QueuedHost, crawls bool, err err
 		names := jobsOf(jobs)
 		return f.EachQueue(func(q crawler.HostQueue) error {
 			seed := seeds[q.From]
-			list = append(list, QueuedHost{Jobs: names[seed], Seed: seed, Host: q.Host, Queued: q.Count, Due: q.Due.UTC(),
-				Why: whyNotNow(q, now, crawls)})
+			list = append(list, QueuedHost{Jobs: names[seed], Seed: seed, Host: q.Host, Queued: q.Count,
+				Due: q.Due.UTC(), Why: whyNotNow(q, now, crawls)})
 			return nil
 		})
 	})

@@ -31,8 +31,8 @@ type Recovered struct {
 
 // RecoverNode makes the data directory of a node of a cluster again in cfg.Data, from the copies in the object store
 // and in the cluster. The directory must be empty or not exist, and appears only when it is complete. The node must not
-// run. Policies are those that were copied last. They decide what is indexed again, but no page is shown before its policy
-// was read again. Errors are *UsageError or *FailedError.
+// run. Policies are those that were copied last. They decide what is indexed again, but no page is shown before its
+// policy was read again. Errors are *UsageError or *FailedError.
 func RecoverNode(ctx context.Context, cfg *config.Config) (out Recovered, err error) {
 	temporary, exists, err := makeNursery(cfg)
 	if err != nil {
@@ -110,8 +110,8 @@ func absentNode(ctx context.Context, cfg *config.Config) (id string, err error) 
 	}
 	for _, n := range s.Nodes {
 		if n.Node == cfg.Cluster.Node {
-			return "", usageError("end it, or wait until its lease has ended", "the node %s runs; its lease lasts until %s",
-				n.Node, n.LeaseUntil.Format(time.RFC3339))
+			return "", usageError("end it, or wait until its lease has ended",
+				"the node %s runs; its lease lasts until %s", n.Node, n.LeaseUntil.Format(time.RFC3339))
 		}
 	}
 	return s.Cluster, nil
@@ -144,7 +144,8 @@ func (r *Recovered) complete(ctx context.Context, cfg *config.Config) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if _, err := s.archive.Repair(ctx, func(done archive.Repaired) { r.Repaired = append(r.Repaired, done) }); err != nil {
+	if _, err := s.archive.Repair(ctx,
+		func(done archive.Repaired) { r.Repaired = append(r.Repaired, done) }); err != nil {
 		return err
 	}
 	problems, err := s.Verify(ctx, archive.VerifyOptions{}, nil, nil)

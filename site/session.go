@@ -330,7 +330,8 @@ func (s *session) Part(ctx context.Context, address string) (crawler.Part, error
 		return crawler.Part{}, nil
 	}
 	got := crawler.Part{Hops: t.Hops, Err: failed}
-	got.Unchanged, err = s.holdings.ReceivePart(context.WithoutCancel(ctx), address, fetch.PageOf(t), fetch.NoAnswer(failed))
+	got.Unchanged, err = s.holdings.ReceivePart(context.WithoutCancel(ctx), address, fetch.PageOf(t),
+		fetch.NoAnswer(failed))
 	return got, err
 }
 

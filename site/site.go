@@ -345,8 +345,8 @@ func (s *Site) Recover(ctx context.Context) error {
 		return err
 	}
 	if err := s.followApart(ctx); err != nil {
-		s.o.Notice(fmt.Sprintf("nothing that is archived here is shown, because this machine does not know what publishers "+
-			"have asked for since: %v.", err))
+		s.o.Notice(fmt.Sprintf("nothing that is archived here is shown, because this machine does not know what "+
+			"publishers have asked for since: %v.", err))
 	}
 	return nil
 }

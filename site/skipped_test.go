@@ -31,7 +31,8 @@ func TestSkipped(t *testing.T) {
 			_, _ = io.WriteString(w, `<!DOCTYPE html><html lang=en><title>x</title>`)
 		}
 	})
-	robots.Store("User-agent: *\nDisallow: /members/\nDisallow: /once\nACAP-crawler: *\nACAP-request-take-down: /down\n")
+	robots.Store("User-agent: *\nDisallow: /members/\nDisallow: /once\nACAP-crawler: *\n" +
+		"ACAP-request-take-down: /down\n")
 	s := open(t, t.TempDir())
 	seeds := []string{elsewhere.origin + "/a.html"}
 	for _, path := range []string{"/members/", "/weekend", "/oldnocrawl", "/once", "/down"} {

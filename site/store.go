@@ -96,8 +96,8 @@ func readClusterKey(name string) ([]byte, error) {
 	if b, err := base64.StdEncoding.DecodeString(s); err == nil && len(b) == 32 {
 		return b, nil
 	}
-	return nil, usageError(fmt.Sprintf(keyHint, name), "%s does not contain a key of 32 bytes in Base64 or hexadecimal "+
-		"digits", name)
+	return nil, usageError(fmt.Sprintf(keyHint, name), "%s does not contain a key of 32 bytes in Base64 or "+
+		"hexadecimal digits", name)
 }
 
 // warnOfOpenKey tells the operator if others can read the key of the cluster.
@@ -148,8 +148,8 @@ func wrongStore(err error) error {
 	case errors.Is(err, archive.ErrReplaces):
 		return &UsageError{err, "use another object store, or crawl without cluster_key_file"}
 	case errors.Is(err, archive.ErrStore):
-		return &UsageError{err, "use the settings s3.bucket and s3.prefix with which the archive was made; to move the " +
-			"pages, export them and import them into another data directory"}
+		return &UsageError{err, "use the settings s3.bucket and s3.prefix with which the archive was made; to move " +
+			"the pages, export them and import them into another data directory"}
 	case errors.Is(err, archive.ErrReplica):
 		return &UsageError{err, "set cluster, cluster_key_file, s3.endpoint and s3.bucket as before"}
 	case errors.Is(err, archive.ErrSecret), errors.Is(err, cluster.ErrClusterKey):

@@ -80,7 +80,8 @@ func of(t *testing.T, w *world, robots, body string) *Terms {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{Policies: w, Fetcher: w}, acap.Facts{Now: noon})
+	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{Policies: w, Fetcher: w},
+		acap.Facts{Now: noon})
 }
 
 // held returns the terms of the page of fresh as if read from storage. If copied is set, a copy of

@@ -223,7 +223,8 @@ func TestBreaksOff(t *testing.T) {
 
 const foreign = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: <http://example.com/a>\r\nWARC-Date: " +
 	"2020-02-03T04:05:06Z\r\n" +
-	"WARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n"
+	"WARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n" +
+	"%s\r\n\r\n"
 
 func record(block string) string { return fmt.Sprintf(foreign, len(block), block) }
 

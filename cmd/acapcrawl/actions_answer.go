@@ -111,7 +111,7 @@ func (c *Command) executeOne(ctx context.Context, cfg *config.Config, id uint64)
 	if cfg.File != "" {
 		args = append(args, "--config="+cfg.File)
 	}
-	out, problems, status := c.inside(ctx, nil, args)
+	out, problems, status := c.inside(ctx, cfg, nil, args)
 	if status != statusDone {
 		return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(problems), "Error: "))
 	}

@@ -104,10 +104,11 @@ removing its line there.`,
 		case node != "" && !c.asksNodes(cfg):
 			return noCluster(args[0])
 		case node != "":
-			return c.callLedgers(cmd.Context(), cfg, actions.Call{Do: actions.DoWithdraw, Node: node, ID: id}, out.JSON())
+			return c.callLedgers(cmd.Context(), cfg, actions.Call{Do: actions.DoWithdraw, Node: node, ID: id},
+				out.JSON())
 		case c.asksNamed(cmd, cfg):
-			return misuse("acapcrawl actions ls --cluster …", "with --cluster, %s needs the name of the node, as in a:%d",
-				cmd.CommandPath(), id)
+			return misuse("acapcrawl actions ls --cluster …",
+				"with --cluster, %s needs the name of the node, as in a:%d", cmd.CommandPath(), id)
 		}
 		return c.runWithdraw(cmd.Context(), cfg, id, out.JSON())
 	}

@@ -27,8 +27,8 @@ func (c *Command) archiveVerb() *cobra.Command {
 		c.archiveVerify(),
 		c.archivePart("erasures", "List what was erased, why, and by which line", c.runArchiveErasures, false),
 		c.archivePart("compact", "Rewrite archive and index without erased data", c.runArchiveCompact, false),
-		c.archiveForget(), c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore(), c.archiveRecover(),
-		c.archiveShardVerb())
+		c.archiveForget(), c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore(),
+		c.archiveRecover(), c.archiveShardVerb())
 }
 
 // archivePart returns a verb of the command archive. If judges is true, the verb gets the flags

@@ -37,8 +37,8 @@ you use it.`,
 		return c.runRestore(cmd.Context(), cfg, args, out.JSON())
 	}
 	localOnly(cmd, "it makes one data directory, on this machine",
-		"acapcrawl archive restore FILE --data DIR on the machine of the node, or acapcrawl archive recover --cluster … "+
-			"--node b --data DIR")
+		"acapcrawl archive restore FILE --data DIR on the machine of the node, or acapcrawl archive recover --cluster "+
+			"… --node b --data DIR")
 	return cmd
 }
 
@@ -116,8 +116,8 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if cfg.S3.Bucket != "" {
-		fmt.Fprintf(c.Stderr, "Notice: the backup has no bodies, because they are in the bucket %s. It can be restored "+
-			"while the bucket has them.\n", cfg.S3.Bucket)
+		fmt.Fprintf(c.Stderr, "Notice: the backup has no bodies, because they are in the bucket %s. It can be "+
+			"restored while the bucket has them.\n", cfg.S3.Bucket)
 	}
 	if name == "-" {
 		_, err := d.Backup(ctx, c.raw(), since)

@@ -97,8 +97,8 @@ func (r exportRequest) check(verb string) error {
 	case r.File == "":
 		return misuse("--output archive.warc.gz", "%s needs the name of a file", verb)
 	case strings.HasSuffix(r.File, ".cdxj"):
-		return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes next to "+
-			"FILE", r.File)
+		return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes next "+
+			"to FILE", r.File)
 	case r.File == "-" && r.JSON:
 		return misuse("--output FILE", "--output -: --json writes the counts to standard output")
 	}

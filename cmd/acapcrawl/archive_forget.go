@@ -117,7 +117,8 @@ func (c *Command) runForget(ctx context.Context, cfg *config.Config, r forgetReq
 	defer func() { err = errors.Join(err, d.Close()) }()
 	screen := newProgress(c.Stderr)
 	defer screen.Done()
-	o := site.ForgetOptions{URLs: r.URLs, Hosts: r.Hosts, All: len(r.URLs)+len(r.Hosts) == 0, Why: r.Why, DryRun: r.DryRun}
+	o := site.ForgetOptions{URLs: r.URLs, Hosts: r.Hosts, All: len(r.URLs)+len(r.Hosts) == 0, Why: r.Why,
+		DryRun: r.DryRun}
 	if r.Older > 0 {
 		o.Before = time.Now().Add(-r.Older)
 	}

@@ -63,7 +63,8 @@ standard error, with the reason. Files may be imported again: existing captures 
 		if err != nil {
 			return err
 		}
-		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Trust: *trust, Assume: *assume, JSON: out.JSON()})
+		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Trust: *trust, Assume: *assume,
+			JSON: out.JSON()})
 	}
 	localOnly(cmd, "nodes read no files of other machines",
 		"acapcrawl archive import FILE --data DIR on the machine of a node")

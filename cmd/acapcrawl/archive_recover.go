@@ -18,8 +18,9 @@ directory must be empty, and the node must not run. If the old data directory ap
 
 Erased pages stay erased. The index is rebuilt. A page is shown only after its policy has been read again: start the
 crawl of the node for that.`,
-		Example: "  acapcrawl archive recover --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 --node b --data /srv/b",
-		Args:    noArgs,
+		Example: "  acapcrawl archive recover --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 --node b --data " +
+			"/srv/b",
+		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -95,7 +95,8 @@ func (c *Command) readable(name string) error {
 		return nil
 	}
 	file := filepath.Clean(c.path(name))
-	own := strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "/dev/shm/") || strings.HasPrefix(file, "/proc/")
+	own := strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "/dev/shm/") ||
+		strings.HasPrefix(file, "/proc/")
 	if info, err := os.Stat(file); own || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return misuse("", "%s cannot be read by the process that uses the data directory: use - or a regular file",
 			name)

@@ -190,7 +190,8 @@ func testWatchGone(t *testing.T) {
 
 // The files that a robots.txt refers to are watched too, even those that do not exist yet.
 func testWatchReferences(t *testing.T) {
-	w := startWatch(t, []string{"robots.txt"}, "robots.txt", "ACAP-crawler: *\nACAP-permissions-reference: /terms.txt\n")
+	w := startWatch(t, []string{"robots.txt"}, "robots.txt", "ACAP-crawler: *\n"+
+		"ACAP-permissions-reference: /terms.txt\n")
 	w.expect(&w.out, "robots.txt:2: what the reference leads to was not checked\n")
 	w.write("terms.txt", "ACAP-crawler: *\nACAP-allow-publish: /\n")
 	w.expect(&w.out, "Z terms.txt changed\n", "terms.txt:2:1: error: ", "[unknown-usage]")

@@ -86,8 +86,8 @@ func (c *Command) printStatus(s cluster.Status) error {
 		s.Cluster, quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
 	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n", s.Queue, s.InProgress)
 	if r := s.Replicas; r != nil && r.Fewest < r.Wanted {
-		fmt.Fprintf(c.Stdout, "Some streams are complete on %s only. They become complete on %d while three servers and "+
-			"a node that crawls are running.\n", several(r.Fewest, "NATS server"), r.Wanted)
+		fmt.Fprintf(c.Stdout, "Some streams are complete on %s only. They become complete on %d while three servers "+
+			"and a node that crawls are running.\n", several(r.Fewest, "NATS server"), r.Wanted)
 	}
 	fmt.Fprintln(c.Stdout)
 	if len(s.Nodes) == 0 {
@@ -130,8 +130,8 @@ func (c *Command) printOneNode(s cluster.Status) error {
 	case s.OneNode == nil:
 		fmt.Fprintln(c.Stdout, "\nWithout a quorum, it is not known which pages are on one node only.")
 	case b.Len() > 0:
-		fmt.Fprintf(c.Stdout, "\nPages of these partitions are on one node only and would be lost with its disk:\n%sSet "+
-			"s3.bucket and cluster_key_file to keep copies.\n", b.String())
+		fmt.Fprintf(c.Stdout, "\nPages of these partitions are on one node only and would be lost with its "+
+			"disk:\n%sSet s3.bucket and cluster_key_file to keep copies.\n", b.String())
 	}
 	return nil
 }

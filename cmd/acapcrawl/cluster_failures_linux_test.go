@@ -99,7 +99,8 @@ func TestClusterWrongClock(t *testing.T) {
 // The network drops what the servers send to a node, or what the node sends to the servers. The others take over.
 func TestClusterOneWay(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]oneway.Direction{"to the node": oneway.ToClient, "to the servers": oneway.ToServer} {
+	for name, d := range map[string]oneway.Direction{"to the node": oneway.ToClient,
+		"to the servers": oneway.ToServer} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			servers := natstest.One(t)

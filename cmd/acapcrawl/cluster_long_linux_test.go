@@ -215,7 +215,8 @@ func (f *joint) supervise(ctx context.Context, nodes map[string]node) {
 		for name, n := range nodes {
 			f.starting.Lock()
 			if p := f.node(name); p.gaveUp() && !p.dead {
-				f.t.Logf("%s: the servers did not answer node %s; it is started again", time.Now().Format(time.TimeOnly), name)
+				f.t.Logf("%s: the servers did not answer node %s; it is started again",
+					time.Now().Format(time.TimeOnly), name)
 				if _, err := f.tryStart(n); err != nil {
 					f.t.Error(err)
 				}

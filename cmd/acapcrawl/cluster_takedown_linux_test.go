@@ -209,7 +209,8 @@ func (c *markedCluster) crawlAgain(name string, gone markedPage) {
 func (c *markedCluster) awaitErased(name string, p markedPage) {
 	c.t.Helper()
 	c.await(fmt.Sprintf("node %s has erased %s", name, p.url), func() bool {
-		return strings.Contains(c.own(name, "archive", "verify", "--erased", p.url).stdout, "no file contains anything of it")
+		return strings.Contains(c.own(name, "archive", "verify", "--erased", p.url).stdout,
+			"no file contains anything of it")
 	})
 }
 

@@ -42,7 +42,9 @@ type Command struct {
 	// the open data directory of the process in which this verb runs as a guest; nil: the verb
 	// opens a data directory itself
 	owner *site.Site
-	wrong error // the error for --help after a verb that does not exist
+	// content of the configuration file, if another verb has read it; nil: this verb reads the file
+	configText []byte
+	wrong      error // the error for --help after a verb that does not exist
 }
 
 // Main runs the verb that args name, and returns the exit status. args do not contain the name of

@@ -71,7 +71,8 @@ func completeValues(verb *cobra.Command) {
 		f.Usage = strings.ReplaceAll(f.Usage, "`", "")
 		if words := f.Annotations[wordsOfFlag]; len(words) > 0 {
 			// cannot fail: the flag exists, and each tree of verbs has its own flags
-			_ = verb.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+			_ = verb.RegisterFlagCompletionFunc(f.Name,
+				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 		if f.Name == "data" {
 			f.Annotations[cobra.BashCompSubdirsInDir] = []string{}

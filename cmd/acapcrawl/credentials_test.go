@@ -28,8 +28,8 @@ func TestCredentials(t *testing.T) {
 		fmt.Fprint(w, "<p>other")
 	})
 	members := testweb.NewPages(t)
-	for path, text := range map[string]string{"/robots.txt": "", "/": "<p>members <a href=/away>away</a> <a href=/in>in</a>",
-		"/in": "<p>inside"} {
+	for path, text := range map[string]string{"/robots.txt": "",
+		"/": "<p>members <a href=/away>away</a> <a href=/in>in</a>", "/in": "<p>inside"} {
 		members.Handle(path, func(w http.ResponseWriter, r *http.Request) {
 			user, password, _ := r.BasicAuth()
 			if user != "reader" || password != "sesame-lock" || r.Header.Get("X-Key") != "sesame-key" ||
@@ -50,12 +50,13 @@ func TestCredentials(t *testing.T) {
 		}
 		return file
 	}
-	credentials := write("c.yaml", members.URL+":\n  user: reader\n  password: sesame-lock\n  headers: {X-Key: sesame-key}\n")
+	credentials := write("c.yaml", members.URL+":\n  user: reader\n  password: sesame-lock\n"+
+		"  headers: {X-Key: sesame-key}\n")
 	// a cookie for a host is for all of its ports, so the other site gets it, too
 	cookies := write("c.txt", "127.0.0.1\tFALSE\t/\tFALSE\t0\tvisit\tsesame-cookie\n")
 	p := &polled{t: t, data: filepath.Join(dir, "d")}
-	p.verb(0, "crawl", "--delay", "0", "--scope", "any", "--allow-private", "--credentials", credentials, "--cookies", cookies,
-		members.URL+"/")
+	p.verb(0, "crawl", "--delay", "0", "--scope", "any", "--allow-private", "--credentials", credentials,
+		"--cookies", cookies, members.URL+"/")
 	if members.Asked("/in") != 1 || other.Asked("/there") != 1 {
 		t.Errorf("the sites were asked for %v and %v", members.Requests(), other.Requests())
 	}

@@ -96,7 +96,8 @@ func (d *demoCluster) run(ctx context.Context, nodes int) error {
 		return err
 	}
 	killed := d.nodes[1]
-	fmt.Fprintf(out, "\nNode %s is killed now. The others take its partitions over when its lease has expired.\n", killed.name)
+	fmt.Fprintf(out, "\nNode %s is killed now. The others take its partitions over when its lease has expired.\n",
+		killed.name)
 	if err := killed.cmd.Process.Kill(); err != nil {
 		return err
 	}
@@ -190,8 +191,8 @@ func serveDemoWeb(ctx context.Context) (*demoWeb, error) {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.%d:%s", i+1, port))
 		if err != nil {
 			w.stop()
-			return nil, failure("acapcrawl demo", fmt.Errorf("the newspaper cannot be served at %d loopback addresses, as "+
-				"this demo needs: %w", demoHosts, err))
+			return nil, failure("acapcrawl demo", fmt.Errorf("the newspaper cannot be served at %d loopback "+
+				"addresses, as this demo needs: %w", demoHosts, err))
 		}
 		_, port, _ = net.SplitHostPort(l.Addr().String())
 		site := conformance.NewSite()
@@ -247,7 +248,7 @@ func (w *demoWeb) report() string {
 			again++
 		}
 	}
-	return fmt.Sprintf("%d pages were requested. %d of them were requested more than once: pages that answered 503, targets of "+
-		"redirects, and what the killed node had in progress.\nThe shortest time between two requests to one host was %s; "+
-		"the delay is %s.", len(w.times), again, w.shortest.Round(time.Millisecond), demoDelay)
+	return fmt.Sprintf("%d pages were requested. %d of them were requested more than once: pages that answered 503, "+
+		"targets of redirects, and what the killed node had in progress.\nThe shortest time between two requests to "+
+		"one host was %s; the delay is %s.", len(w.times), again, w.shortest.Round(time.Millisecond), demoDelay)
 }

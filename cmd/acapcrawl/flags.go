@@ -60,14 +60,15 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"contact":         {"contact", "send `URL` in the User-Agent: a page or mailto: address about this crawler"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
 	"signature-agent": {"signature_agent", "state in each signature that its key is published at `URL`"},
-	"credentials":     {"credentials", "identify the operator to sites as `FILE` says: users, passwords, header fields"},
-	"cookies":         {"cookies", "send the cookies in `FILE`, in the format of Netscape"},
-	"listen":          {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
-	"metrics":         {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
-	"cluster":         {"cluster", "share the crawl with the other nodes at the NATS servers `URLS`"},
-	"node":            {"node", "take part in the cluster as the node `NAME`"},
-	"cluster-credentials": {"cluster_credentials", "identify this machine to the NATS servers with the credentials in " +
-		"`FILE`"},
+	"credentials": {"credentials", "identify the operator to sites as `FILE` says: users, passwords, header " +
+		"fields"},
+	"cookies": {"cookies", "send the cookies in `FILE`, in the format of Netscape"},
+	"listen":  {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
+	"metrics": {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
+	"cluster": {"cluster", "share the crawl with the other nodes at the NATS servers `URLS`"},
+	"node":    {"node", "take part in the cluster as the node `NAME`"},
+	"cluster-credentials": {"cluster_credentials", "identify this machine to the NATS servers with the credentials " +
+		"in `FILE`"},
 	"cluster-tls-ca": {"cluster_tls_ca", "accept NATS servers with certificates of the authorities in `FILE`"},
 	"cluster-tls-certificate": {"cluster_tls_certificate",
 		"identify this machine to the NATS servers with the certificate in `FILE`"},
@@ -122,9 +123,11 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 // shared. They replace the defaults; if first is true, also all other sources.
 func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, first bool) (*config.Config, error) {
 	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl",
-		Shared: shared, SharedFirst: first, Job: c.job}
-	if err := c.readable(in.File); err != nil {
-		return nil, err
+		Shared: shared, SharedFirst: first, Job: c.job, Text: c.configText}
+	if in.Text == nil {
+		if err := c.readable(in.File); err != nil {
+			return nil, err
+		}
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		key := f.Annotations[keyOfFlag]
@@ -141,11 +144,17 @@ func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, firs
 	if err != nil {
 		return nil, err
 	}
+	return cfg, c.completeSettings(cfg)
+}
+
+// completeSettings makes the names of files in cfg relative to the directory in which the verb was called, and checks
+// the data directory. It applies log_format to standard error.
+func (c *Command) completeSettings(cfg *config.Config) error {
 	if cfg.LogFormat == config.LogJSON && c.owner == nil { // the process of a guest converts what the guest prints
 		newProgress(c.Stderr).WriteJSON()
 	}
-	for _, file := range []*string{&cfg.SignatureKey, &cfg.Credentials, &cfg.Cookies, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
-		&cfg.Serve.Certificate, &cfg.Serve.Key} {
+	for _, file := range []*string{&cfg.SignatureKey, &cfg.Credentials, &cfg.Cookies, &cfg.CountryDatabase,
+		&cfg.Actions.ReceiptKey, &cfg.Serve.Certificate, &cfg.Serve.Key} {
 		*file = c.path(*file)
 	}
 	// a name without a separator stays unchanged, because it is searched in PATH
@@ -155,9 +164,9 @@ func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, firs
 	if c.owner != nil {
 		cfg.Data = c.owner.Dir()
 	} else if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
-		return nil, misuse("a directory with --data", "%s is a file, not a data directory", cfg.Data)
+		return misuse("a directory with --data", "%s is a file, not a data directory", cfg.Data)
 	}
-	return cfg, nil
+	return nil
 }
 
 // fileVariable is the environment variable that names the configuration file. The flag --config

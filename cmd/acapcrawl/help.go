@@ -32,8 +32,8 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Versions", "at show/version history diff/from diff/to"},
 	{"Input", "as page page-file robots watch"},
 	{"Conversion", "convert/to convert/from usages reference ignore-conventional any-case convert/site"},
-	{"Selection", "job host limit skip origin action state url since standing after no-refresh usage site urls held only list" +
-		" diff/crawler diff/purpose"},
+	{"Selection", "job host limit skip origin action state url since standing after no-refresh usage site urls held " +
+		"only list diff/crawler diff/purpose"},
 	{"Content", "headers sent snippet query thumbnail original"},
 	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge unverified"},
 	{"Corrections", "repair fix check/dry-run"},

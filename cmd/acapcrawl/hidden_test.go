@@ -204,12 +204,14 @@ func visitReplayDomain(t *testing.T, h *view.Handler, c hiddenCase, origin strin
 		digest := fmt.Sprintf("%x", sha256.Sum256([]byte(origin+path)))[:10]
 		for _, one := range captures {
 			for _, entry := range []string{digest, "0123456789"} {
-				name := strings.Replace(origin, "http://127.0.0.1:", memento.Timestamp(one.Fetched)+"h", 1) + "-" + entry +
-					"-127-0-0-1"
-				who := view.Visitor{Reader: c.reader, Base: "http://archive.test", Label: name, Ancestors: "http://archive.test"}
+				name := strings.Replace(origin, "http://127.0.0.1:", memento.Timestamp(one.Fetched)+"h", 1) +
+					"-" + entry + "-127-0-0-1"
+				who := view.Visitor{Reader: c.reader, Base: "http://archive.test", Label: name,
+					Ancestors: "http://archive.test"}
 				for _, dest := range []string{"iframe", "image", "empty"} {
 					status, text := requestBy(h, who, path, "Sec-Fetch-Dest", dest, "Sec-Fetch-Site", "cross-site")
-					answers[path] = append(answers[path], fmt.Sprint(status, strings.ReplaceAll(text, inPath, "nopath")))
+					answers[path] = append(answers[path],
+						fmt.Sprint(status, strings.ReplaceAll(text, inPath, "nopath")))
 				}
 			}
 		}

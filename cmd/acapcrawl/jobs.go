@@ -24,21 +24,21 @@ func (c *Command) namedJob(cmd *cobra.Command, name string) (config.Job, error) 
 	if err != nil {
 		return config.Job{}, err
 	}
-	names := []string{}
-	for _, j := range cfg.Jobs {
-		if j.Name == name {
-			return j, nil
-		}
-		names = append(names, j.Name)
+	return findJob(cmd, cfg, name)
+}
+
+// findJob returns the job of cfg called name. Its error suggests what the user of the verb cmd can write instead.
+func findJob(cmd *cobra.Command, cfg *config.Config, name string) (config.Job, error) {
+	j, near, found := cfg.FindJob(name)
+	switch {
+	case found:
+		return j, nil
+	case near != "":
+		return j, misuse(cmd.CommandPath()+" "+near, "there is no job %q", name)
+	case cmd.Name() == "crawl":
+		return j, misuse("https://"+name, "%q is neither an absolute URL nor a job of the configuration file", name)
 	}
-	if near := config.Nearest(name, names); near != "" {
-		return config.Job{}, misuse(cmd.CommandPath()+" "+near, "there is no job %q", name)
-	}
-	if cmd.Name() == "crawl" {
-		return config.Job{}, misuse("https://"+name, "%q is neither an absolute URL nor a job of the configuration file",
-			name)
-	}
-	return config.Job{}, misuse("acapcrawl jobs ls", "there is no job %q", name)
+	return j, misuse("acapcrawl jobs ls", "there is no job %q", name)
 }
 
 // jobState is what jobs ls prints of a job.
@@ -51,17 +51,13 @@ type jobState struct {
 	Due      *time.Time   `json:"due"`  // when it is due; null: it has no schedule
 }
 
-// jobState returns the state of a job of cfg.
-func (c *Command) jobState(cmd *cobra.Command, j config.Job) (s jobState, err error) {
-	own, err := c.settingsOf(cmd, j.Name)
+// stateOf returns the state of the job j, whose data directory is dir.
+func stateOf(j config.Job, dir string) (s jobState, err error) {
+	runs, err := site.JobRuns(dir)
 	if err != nil {
 		return s, err
 	}
-	runs, err := site.JobRuns(own.Data)
-	if err != nil {
-		return s, err
-	}
-	s = jobState{Job: j.Name, Seeds: j.Seeds, Schedule: j.Schedule, Data: own.Data}
+	s = jobState{Job: j.Name, Seeds: j.Seeds, Schedule: j.Schedule, Data: dir}
 	last, ran := runs[j.Name]
 	if ran {
 		s.Last = &last
@@ -73,12 +69,13 @@ func (c *Command) jobState(cmd *cobra.Command, j config.Job) (s jobState, err er
 	return s, nil
 }
 
-// settingsOf returns the settings with those of a job.
-func (c *Command) settingsOf(cmd *cobra.Command, job string) (*config.Config, error) {
-	before := c.job
-	defer func() { c.job = before }()
-	c.job = job
-	return c.settings(cmd)
+// jobSettings returns the settings of the job j of cfg. It does not read the configuration file again.
+func (c *Command) jobSettings(cfg *config.Config, j config.Job) (*config.Config, error) {
+	own, err := cfg.WithJob(j.Name)
+	if err != nil {
+		return nil, err
+	}
+	return own, c.completeSettings(own)
 }
 
 func (c *Command) jobsListVerb() *cobra.Command {
@@ -96,7 +93,11 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 		}
 		list := []jobState{}
 		for _, j := range cfg.Jobs {
-			s, err := c.jobState(cmd, j)
+			own, err := c.jobSettings(cfg, j)
+			if err != nil {
+				return err
+			}
+			s, err := stateOf(j, own.Data)
 			if err != nil {
 				return err
 			}
@@ -112,7 +113,8 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 		lines := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
 		now := time.Now()
 		for _, s := range list {
-			fmt.Fprintf(lines, "%s\t%s\t%s\t%s\n", s.Job, several(len(s.Seeds), "seed"), s.lastInWords(now), s.dueInWords(now))
+			fmt.Fprintf(lines, "%s\t%s\t%s\t%s\n", s.Job, several(len(s.Seeds), "seed"), s.lastInWords(now),
+				s.dueInWords(now))
 		}
 		return lines.Flush()
 	}
@@ -122,7 +124,8 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 // noJobs says that no job is configured, and where one could be.
 func noJobs(cfg *config.Config) string {
 	if cfg.File == "" {
-		return "there is no configuration file, so there are no jobs; acapcrawl config init writes one that explains them"
+		return "there is no configuration file, so there are no jobs; acapcrawl config init writes one that explains " +
+			"them"
 	}
 	return cfg.File + " names no jobs"
 }
@@ -164,21 +167,25 @@ last run ended.`,
 	}
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		j, err := c.namedJob(cmd, args[0])
+		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
 		}
-		s, err := c.jobState(cmd, j)
+		j, err := findJob(cmd, cfg, args[0])
 		if err != nil {
 			return err
 		}
-		cfg, err := c.settingsOf(cmd, j.Name)
+		own, err := c.jobSettings(cfg, j)
+		if err != nil {
+			return err
+		}
+		s, err := stateOf(j, own.Data)
 		if err != nil {
 			return err
 		}
 		if out.JSON() {
 			settings := map[string]any{}
-			for _, v := range cfg.Values() {
+			for _, v := range own.Values() {
 				settings[v.Key] = v.Value
 			}
 			return c.printJSON(struct {
@@ -186,7 +193,7 @@ last run ended.`,
 				Settings map[string]any `json:"settings"`
 			}{s, settings})
 		}
-		return printJob(c.Stdout, s, cfg, time.Now())
+		return printJob(c.Stdout, s, own, time.Now())
 	}
 	return cmd
 }

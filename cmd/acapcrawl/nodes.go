@@ -78,7 +78,8 @@ type nodeCall struct {
 // concern only this process, and those in without.
 func callOf(cmd *cobra.Command, args []string, without ...string) nodeCall {
 	c := nodeCall{verb: strings.Join(strings.Fields(cmd.CommandPath())[1:], " "), args: args}
-	own := slices.Concat(reachCluster, strings.Fields("config data log-level log-format format json output force"), without)
+	own := slices.Concat(reachCluster, strings.Fields("config data log-level log-format format json output force"),
+		without)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if slices.Contains(own, f.Name) {
 			return

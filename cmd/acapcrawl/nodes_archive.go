@@ -31,8 +31,8 @@ func newNodeReaders(n *nodes, who acap.Crawler, failed func(error)) (*nodeReader
 	readers := &nodeReaders{nodes: n, peers: map[string]*peer{}}
 	all := nodesArchive{emptyArchive{who}, readers}
 	var err error
-	readers.view, err = view.New(view.Options{Presenter: all, Explainer: all, Sites: all, Vocabularies: who.Vocabularies,
-		Totals: all.totals, Failed: failed})
+	readers.view, err = view.New(view.Options{Presenter: all, Explainer: all, Sites: all,
+		Vocabularies: who.Vocabularies, Totals: all.totals, Failed: failed})
 	return readers, err
 }
 
@@ -53,7 +53,8 @@ func (a nodesArchive) Search(ctx context.Context, q present.Query, who present.R
 		return f, err
 	}
 	call := nodeCall{verb: "search", flags: flags, args: []string{q.Text}}
-	call = call.with("--"+furtherFlag+"="+strconv.Itoa(q.Further), "--"+detailsFlag+"="+strconv.FormatBool(q.Details), "--why="+strconv.FormatBool(q.Why))
+	call = call.with("--"+furtherFlag+"="+strconv.Itoa(q.Further), "--"+detailsFlag+"="+strconv.FormatBool(q.Details),
+		"--why="+strconv.FormatBool(q.Why))
 	for _, u := range q.For {
 		call = call.with("--" + usesFlag + "=" + string(u))
 	}

@@ -57,8 +57,9 @@ func (c *Command) exportNodes(ctx context.Context, cfg *config.Config, r exportR
 	}
 	o := site.JoinOptions{Plain: plain, Owner: owner, Each: func(node string, e holdings.Exported) {
 		if e.Why != "" {
-			fmt.Fprintln(c.Stderr, display.Line(fmt.Sprintf("Not exported: version %d of %s on node %s: %s", e.Version, e.URL,
-				node, e.Why)))
+			fmt.Fprintln(c.Stderr,
+				display.Line(fmt.Sprintf("Not exported: version %d of %s on node %s: %s", e.Version, e.URL,
+					node, e.Why)))
 		}
 	}}
 	for _, m := range in.Missing {

@@ -78,7 +78,8 @@ func TestExportOfNodes(t *testing.T) {
 		if n := pagesIn(list); len(n) != 2*runningHosts || n[home] != 1 {
 			t.Errorf("%v", n)
 		}
-		if out["captures"] != float64(2*runningHosts) || out["records"] != float64(len(list)) || out["withheld"] != 0.0 {
+		if out["captures"] != float64(2*runningHosts) || out["records"] != float64(len(list)) ||
+			out["withheld"] != 0.0 {
 			t.Errorf("%v for %d records", out, len(list))
 		}
 		f.checkIndex(t, "whole", 2*runningHosts)

@@ -102,7 +102,8 @@ func TestHostileNodes(t *testing.T) {
 			for _, args := range hostile.verbs {
 				got := f.run(append(args, "--json")...)
 				if got.status != statusDone || !strings.Contains(got.stdout, `"shards":{"answered":1,"total":2,`) ||
-					!strings.Contains(got.stderr, "only 1 of 2 nodes answered") || !strings.Contains(got.stderr, "node evil ") {
+					!strings.Contains(got.stderr, "only 1 of 2 nodes answered") ||
+					!strings.Contains(got.stderr, "node evil ") {
 					t.Errorf("%v: %+v", args, got)
 				}
 				if !json.Valid([]byte(got.stdout)) {

@@ -109,8 +109,9 @@ func (f *running) start(name string, seeds ...string) {
 	if flags == nil {
 		flags = []string{"--lease", "1m", "--lease-margin", "10s"}
 	}
-	f.process(name, slices.Concat([]string{"crawl", "--node", name, "--partitions", "12", "--delay", "0", "--depth", "1"},
-		flags, seeds)...)
+	f.process(name,
+		slices.Concat([]string{"crawl", "--node", name, "--partitions", "12", "--delay", "0", "--depth", "1"},
+			flags, seeds)...)
 }
 
 // process runs a verb as the process of a node.
@@ -302,7 +303,8 @@ func TestNodesAnswer(t *testing.T) {
 	})
 	t.Run("actions", func(t *testing.T) {
 		f.wholly(f.object("actions", "ls"), 3)
-		if got := f.run("actions", "run", "--no-refresh"); got.status != statusDone || strings.Count(got.stdout, ": ") < 3 {
+		if got := f.run("actions", "run", "--no-refresh"); got.status != statusDone ||
+			strings.Count(got.stdout, ": ") < 3 {
 			t.Error(got)
 		}
 		if got := f.run("actions", "show", "a:7"); got.status != statusNothing {
@@ -350,9 +352,11 @@ func TestNoNode(t *testing.T) {
 	f.await("the node runs", func() bool { return f.run("archive", "ls").status == statusDone })
 	f.nodes["a"].Process.Signal(os.Interrupt)
 	f.nodes["a"].Wait()
-	for _, args := range [][]string{{"search", "gull"}, {"show", "http://127.77.0.1/"}, {"explain", "http://127.77.0.1/"},
+	for _, args := range [][]string{{"search", "gull"}, {"show", "http://127.77.0.1/"},
+		{"explain", "http://127.77.0.1/"},
 		{"archive", "ls"}, {"archive", "stats"}, {"archive", "verify"}, {"sweep"}, {"actions", "ls"}} {
-		if got := f.run(args...); got.status != statusFailed || !strings.Contains(got.stderr, "no node of the cluster runs") {
+		if got := f.run(args...); got.status != statusFailed ||
+			!strings.Contains(got.stderr, "no node of the cluster runs") {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}

@@ -58,8 +58,9 @@ func (n *nodeReaders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // silent is the problem if no node answers.
 func silent(err error) *view.Problem {
-	return &view.Problem{Status: http.StatusServiceUnavailable, Code: "closed", Title: "This archive cannot be read now",
-		Detail: "None of its nodes answers: " + strings.TrimSuffix(err.Error(), ".") + ".", Retry: headWithin}
+	return &view.Problem{Status: http.StatusServiceUnavailable, Code: "closed",
+		Title: "This archive cannot be read now", Detail: "None of its nodes answers: " +
+			strings.TrimSuffix(err.Error(), ".") + ".", Retry: headWithin}
 }
 
 // close ends the connections to the nodes.

@@ -356,8 +356,8 @@ func TestNodeHangsWithRequests(t *testing.T) {
 	for path, has := range map[string]string{"/api/v1/requests": "[]", "/cdx?url=" + url.QueryEscape(onA): onA,
 		"/api/v1/archive/ls": onA, "/feed.atom?url=" + url.QueryEscape(onA): onA} {
 		all.Go(func() {
-			if status, h, text := s.api(t, "GET", path, "", "", ""); status != 200 || h.Get(view.ShardsHeader) != "1/2" ||
-				!strings.Contains(text, has) {
+			if status, h, text := s.api(t, "GET", path, "", "", ""); status != 200 ||
+				h.Get(view.ShardsHeader) != "1/2" || !strings.Contains(text, has) {
 				t.Errorf("%s: %d %v %s", path, status, h, text)
 			}
 		})

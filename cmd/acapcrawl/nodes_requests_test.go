@@ -17,8 +17,8 @@ type ledgers map[string][]actions.Request
 // add adds a request to the ledgers of nodes, first seen at the second at.
 func (l ledgers) add(url string, at int, standing bool, nodes ...string) {
 	for _, node := range nodes {
-		l[node] = append(l[node], actions.Request{Node: node, ID: uint64(len(l[node]) + 1), Action: acap.TakeDown, URL: url,
-			Asked: time.Unix(int64(at), 0), Standing: standing})
+		l[node] = append(l[node], actions.Request{Node: node, ID: uint64(len(l[node]) + 1), Action: acap.TakeDown,
+			URL: url, Asked: time.Unix(int64(at), 0), Standing: standing})
 	}
 }
 

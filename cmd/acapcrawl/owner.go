@@ -364,6 +364,6 @@ func (req request) run(ctx context.Context, s *site.Site, w *wire, in io.Reader)
 		screen.columns = func() int { return *req.Columns }
 	}
 	guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: screen, Bold: req.Bold, Env: req.Env, dir: req.Dir,
-		owner: s}
+		configText: req.Config, owner: s}
 	return guest.Main(ctx, req.Args)
 }

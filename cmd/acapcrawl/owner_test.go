@@ -366,6 +366,26 @@ func TestGuestPanics(t *testing.T) {
 	}
 }
 
+// The verb of a guest uses the content of the configuration file that the guest sends, and does not read the file.
+func TestGuestSendsConfiguration(t *testing.T) {
+	_, data := crawled(t, "/a.html")
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("depth: deep"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, end := own(t, data, "crawl")
+	s.serve()
+	var out, problems bytes.Buffer
+	c := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &problems, configText: []byte("depth: 7")}
+	status := c.Main(t.Context(), []string{"search", "--data", data, "--config", file, "gull"})
+	if status != statusDone {
+		t.Errorf("status %d: %s", status, problems.String())
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+}
+
 // If the verb of a guest does not end, the host ends nevertheless, and prints which files could not
 // be closed.
 func TestEndWithoutGuest(t *testing.T) {

@@ -54,14 +54,16 @@ func TestUnitsAreValid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	script := `cp -a "$1"/. "$3" && cp -r "$2"/acapcrawl-* "$3" && printf '#!/bin/sh\n' >"$4" && chmod 755 "$4"`
+	script := `cp -a "$1"/. "$3" && cp -r "$2"/acapcrawl-* "$3" && printf '#!/bin/sh\n' | tee "$4/acapcrawl" >"$4/sh" &&
+		chmod 755 "$4"/*`
 	copied := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", "/"+system,
-		filepath.Join(root, "packaging/systemd"), units, filepath.Join(dir, "usr/bin/acapcrawl"))
+		filepath.Join(root, "packaging/systemd"), units, filepath.Join(dir, "usr/bin"))
 	if out, err := copied.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), program, "verify", "--man=no", "--root="+dir, "acapcrawl-crawl.service",
-		"acapcrawl-crawl.timer", "acapcrawl-watch.service", "acapcrawl-serve.service").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), program, "verify", "--man=no", "--root="+dir,
+		"acapcrawl-crawl.service", "acapcrawl-crawl.timer", "acapcrawl-watch.service",
+		"acapcrawl-serve.service").CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -64,7 +64,8 @@ func takePictures(t *testing.T) {
 		take := func(name, address string, prepare func()) {
 			b.Open(address)
 			prepare()
-			if err := os.WriteFile(filepath.Join(pictureDir, name+"-"+scheme+".png"), small(t, b.Picture()), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(pictureDir, name+"-"+scheme+".png"), small(t, b.Picture()),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -53,8 +53,8 @@ func preferringPages() []preferringPage {
 		{path: "/script.html", head: `<script type="application/rsl+xml">` +
 			fmt.Sprintf(licence, `<prohibits type="usage">ai-train</prohibits>`) + `</script>`,
 			says: "train-ai prohibit rsl"},
-		{path: "/image.png", says: "train-ai prohibit plus-dmi, ai-use prohibit plus-dmi, ai-index prohibit plus-dmi, " +
-			"tdm prohibit plus-dmi"},
+		{path: "/image.png", says: "train-ai prohibit plus-dmi, ai-use prohibit plus-dmi, ai-index prohibit " +
+			"plus-dmi, tdm prohibit plus-dmi"},
 	}
 }
 
@@ -188,14 +188,16 @@ func TestPreferencesEverywhere(t *testing.T) {
 				}
 			}
 			part := filepath.Join(t.TempDir(), "part.warc")
-			if said := call(t.Context(), data, "archive", "export", "--for", use, "-o", part); said.status != statusDone {
+			if said := call(t.Context(), data, "archive", "export", "--for", use, "-o",
+				part); said.status != statusDone {
 				t.Fatal(said)
 			}
 			compare(t, "export", s.URL, addresses(metadata(t, part)), append(pages, "/"))
 			said := call(t.Context(), data, "search", "--for", use, "--limit", "99", "--json", "heron")
 			compare(t, "search", s.URL, urls(t, said.stdout), found)
 			other := filepath.Join(t.TempDir(), "other")
-			if said := call(t.Context(), other, "crawl", "--delay", "0", "--for", use, s.URL+"/"); said.status != statusDone {
+			if said := call(t.Context(), other, "crawl", "--delay", "0", "--for", use,
+				s.URL+"/"); said.status != statusDone {
 				t.Fatal(said)
 			}
 			said = call(t.Context(), other, "archive", "ls", "--json", "--for", "none")

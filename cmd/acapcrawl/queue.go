@@ -30,7 +30,8 @@ func (c *Command) queueListVerb() *cobra.Command {
 		Use: "ls", Short: "List what is queued, when it is due, and why not now", Args: noArgs,
 		Long: `List what is queued, by the job and the seed from which it was found and by host: how many addresses, when the
 host may be requested next, and why not now. A crawl may run meanwhile.`,
-		Example: "  acapcrawl queue ls\n  acapcrawl queue ls --job news\n  acapcrawl queue ls --host example.com --json",
+		Example: "  acapcrawl queue ls\n  acapcrawl queue ls --job news\n" +
+			"  acapcrawl queue ls --host example.com --json",
 	}
 	job := cmd.Flags().String("job", "", "list only what the seeds of the job `JOB` lead to, in its data directory")
 	host := cmd.Flags().String("host", "", "list only `HOST`, with a port if it is not the default")

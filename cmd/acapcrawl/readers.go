@@ -34,8 +34,8 @@ func newView(s *site.Site, failed func(error)) (*view.Handler, error) {
 		is, _, err := p.Refuses(ctx, address, who)
 		return is && err == nil
 	}
-	return view.New(view.Options{Presenter: p, Refuses: refuses, PolicyRead: s.PolicyRead, Sites: s.Sites(), Explainer: s,
-		Vocabularies: s.Vocabularies(), Totals: s.Totals, Failed: failed})
+	return view.New(view.Options{Presenter: p, Refuses: refuses, PolicyRead: s.PolicyRead, Sites: s.Sites(),
+		Explainer: s, Vocabularies: s.Vocabularies(), Totals: s.Totals, Failed: failed})
 }
 
 // readerFacts returns a function that returns what decides about restrictions to certain readers: the
@@ -131,7 +131,8 @@ func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-late.C:
 			rd.empty.Refuse(w, r, &view.Problem{Status: http.StatusServiceUnavailable, Code: "closed",
 				Title:  "This archive cannot be read now",
-				Detail: "It is busy or cannot be opened; the operator's log says why. Try again later.", Retry: forAnother})
+				Detail: "It is busy or cannot be opened; the operator's log says why. Try again later.",
+				Retry:  forAnother})
 			return
 		}
 	}

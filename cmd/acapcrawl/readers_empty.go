@@ -27,7 +27,8 @@ func (emptyArchive) Search(context.Context, present.Query, present.Reader) (f pr
 	return f, nil
 }
 
-func (emptyArchive) Versions(context.Context, string, present.Reader) (v []present.Version, s present.State, err error) {
+func (emptyArchive) Versions(context.Context, string, present.Reader) (v []present.Version, s present.State,
+	err error) {
 	return nil, s, nil
 }
 

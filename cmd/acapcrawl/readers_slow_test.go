@@ -47,15 +47,16 @@ func TestSlowReaders(t *testing.T) {
 		}
 		conns = append(conns, conn)
 		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-		fmt.Fprintf(conn, "GET /raw/20990101000000/%s/large.bin HTTP/1.1\r\nHost: %s\r\n\r\n", site.URL, conn.RemoteAddr())
+		fmt.Fprintf(conn, "GET /raw/20990101000000/%s/large.bin HTTP/1.1\r\nHost: %s\r\n\r\n", site.URL,
+			conn.RemoteAddr())
 		resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)
 		if err != nil || resp.StatusCode != http.StatusFound {
 			t.Fatal(resp, err)
 		}
 		path := resp.Header.Get("Location")
 		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path[strings.Index(path, "/raw/"):], conn.RemoteAddr())
-		if first, err := bufio.NewReaderSize(conn, 16).ReadString('\n'); err != nil || !strings.Contains(first, " 200 ") &&
-			!strings.Contains(first, " 503 ") {
+		if first, err := bufio.NewReaderSize(conn, 16).ReadString('\n'); err != nil ||
+			!strings.Contains(first, " 200 ") && !strings.Contains(first, " 503 ") {
 			t.Fatal(first, err)
 		}
 	}
@@ -120,7 +121,8 @@ func TestHeldAnswer(t *testing.T) {
 	}
 	held := &pool{}
 	for i := range mostHeld / mostHeldForClient {
-		if one := netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}); !held.take(one, mostHeldForClient) || held.take(one, 1) {
+		if one := netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}); !held.take(one, mostHeldForClient) ||
+			held.take(one, 1) {
 			t.Errorf("client %d", i)
 		}
 	}

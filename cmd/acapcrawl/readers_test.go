@@ -122,7 +122,8 @@ func TestReadersOfNothing(t *testing.T) {
 		}
 	}
 	pasted := url.Values{"robots": {"ACAP-crawler: *\nACAP-disallow-index: /x"}, "url": {"http://quay.example/x"}}
-	if status, _, text := s.post(t, "/explain", pasted); status != 200 || !strings.Contains(text, "ACAP-disallow-index") {
+	if status, _, text := s.post(t, "/explain", pasted); status != 200 ||
+		!strings.Contains(text, "ACAP-disallow-index") {
 		t.Errorf("pasted text: %d %s", status, text)
 	}
 	if status := end(); status != statusDone {

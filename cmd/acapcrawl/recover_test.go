@@ -225,7 +225,8 @@ func (n *lostNode) loseAndRecover(t *testing.T) {
 			t.Error(said)
 		}
 	})
-	if got := n.alone("new", statusDone, "archive", "verify", "--erased", retracted); strings.SplitAfter(got, "\n")[0] !=
+	if got := n.alone("new", statusDone, "archive", "verify", "--erased",
+		retracted); strings.SplitAfter(got, "\n")[0] !=
 		strings.SplitAfter(erased, "\n")[0] {
 		t.Errorf("it says\n%s\nwant\n%s", got, erased)
 	}

@@ -210,6 +210,9 @@ func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Rea
 		return fmt.Errorf("the working directory cannot be named: %w", err)
 	}
 	req := request{Token: b.owner.Token, Args: c.args, Env: settingsOf(c.Env), Dir: dir, Bold: c.Bold}
+	if len(c.configText) < maxRequest/2 {
+		req.Config = c.configText
+	}
 	if p, ok := c.Stderr.(*progress); ok && p.columns != nil {
 		n := p.columns()
 		req.Columns = &n

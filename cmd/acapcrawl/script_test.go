@@ -74,8 +74,8 @@ func (j joined) Run() int {
 // TestScript runs the whole program in the scripts of testdata/script. In addition to the commands
 // of testscript, they can use
 //
-//	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each (testweb),
-//	                          NAME.agents their User-Agents
+//	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each
+//	                          (testweb), NAME.agents their User-Agents
 //	await NAME PATTERN [N]    wait until N requests (1) of the site match
 //	bucket NAME               start an object store; $NAME is its address, pages its bucket
 //	bucket NAME versioning WORD, bucket NAME fails always|bodies|never, bucket NAME list FILE
@@ -83,8 +83,8 @@ func (j joined) Run() int {
 //	release NAME              let the site answer the requests that it delays
 //	status N COMMAND…         run a command that must end with exit status N
 //	[!] jsonfield FILE PATH [VALUE]
-//	                          the field at PATH (a.b.0.c) must exist, and be VALUE; if FILE has several JSON values, the path
-//	                          starts with the number of one
+//	                          the field at PATH (a.b.0.c) must exist, and be VALUE; if FILE has several JSON values,
+//	                          the path starts with the number of one
 //	expand FILE…              put the values of environment variables into files
 //	let NAME FILE             set an environment variable to the trimmed content of the file
 //	countries FILE NET=CODE…  write a database of the countries of networks

@@ -110,8 +110,8 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 }
 
 func (r searchRequest) query() present.Query {
-	return present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why, Details: r.Details, Further: r.Further,
-		For: r.Uses}
+	return present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why, Details: r.Details,
+		Further: r.Further, For: r.Uses}
 }
 
 // printFound prints the results of a search. in says which nodes of a cluster have answered; nil: there is no cluster.

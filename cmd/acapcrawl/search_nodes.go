@@ -126,7 +126,8 @@ const mostDeep = 10_000
 func (n *nodes) search(ctx context.Context, call nodeCall, q present.Query) (found present.Found, in shards,
 	err error) {
 	if q.Skip+q.Limit > mostDeep {
-		return found, in, misuse("a narrower query", "a search in a cluster returns at most the first %d results", mostDeep)
+		return found, in, misuse("a narrower query", "a search in a cluster returns at most the first %d results",
+			mostDeep)
 	}
 	answers, err := n.ask(ctx, call.with("--"+shardFlag+"=true", "--limit="+strconv.Itoa(q.Skip+q.Limit)), soonInAll)
 	defer closeAnswers(answers)

@@ -37,8 +37,9 @@ func foundBy(t *testing.T, more bool, results ...string) (f shardFound) {
 // not show it.
 func TestMergeFound(t *testing.T) {
 	t.Parallel()
-	all := []shardFound{foundBy(t, false, "a 9 1", "c 5 1", "d 5 1", "e 1 2"), foundBy(t, true, "b 7 1", "c 6 3", "-d 5 2",
-		"e 2 1")}
+	all := []shardFound{foundBy(t, false, "a 9 1", "c 5 1", "d 5 1", "e 1 2"),
+		foundBy(t, true, "b 7 1", "c 6 3", "-d 5 2",
+			"e 2 1")}
 	for _, c := range []struct {
 		skip, limit int
 		want        string

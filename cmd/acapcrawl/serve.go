@@ -224,7 +224,7 @@ func (ch *channel) answer(ctx context.Context, call actions.Call, text []byte) (
 		a, err = other.answerCall(ctx, ch.cfg, call, ledger, done)
 	}
 	if _, taken := errors.AsType[*busy](err); taken {
-		out, said, status := ch.command.inside(ctx, text, append(strings.Fields(answerName), ch.flags...))
+		out, said, status := ch.command.inside(ctx, ch.cfg, text, append(strings.Fields(answerName), ch.flags...))
 		if status == statusDone {
 			return a, json.Unmarshal(out, &a)
 		}

@@ -100,8 +100,8 @@ func (s *serving) form(t *testing.T, action, address string) url.Values {
 func (s *serving) takeDown(t *testing.T, address string, versions int) (status int, at, text string) {
 	t.Helper()
 	status, at, text = s.post(t, "/requests", s.form(t, "take-down", address))
-	if said := strings.Contains(text, several(versions, "version")+" of this page"); status != 200 || at != "/requests" ||
-		said != (versions > 0) || !strings.Contains(text, address) {
+	if said := strings.Contains(text, several(versions, "version")+" of this page"); status != 200 ||
+		at != "/requests" || said != (versions > 0) || !strings.Contains(text, address) {
 		t.Fatalf("the page to confirm the take-down of %s: %d %s %s", address, status, at, text)
 	}
 	confirmed := url.Values{}

@@ -107,7 +107,8 @@ func (c *Command) attendOnce(ctx context.Context, cfg *config.Config) (err error
 		return errors.Join(errors.New("calls cannot be received"), d.Close())
 	}
 	asked := d.host.asked
-	r, err := site.Attend(ctx, cfg, logger(c.Stderr, cfg), func(text string) { fmt.Fprintln(c.Stderr, "Notice: "+text) })
+	r, err := site.Attend(ctx, cfg, logger(c.Stderr, cfg),
+		func(text string) { fmt.Fprintln(c.Stderr, "Notice: "+text) })
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}

@@ -199,7 +199,8 @@ func TestNodeServes(t *testing.T) {
 		args = append(args, fmt.Sprintf("http://%s/none/%d", f.slow, i))
 	}
 	s, stop, ended := startServing(t, "The archive is shown at ", args...)
-	f.await("the page is shown", func() bool { return strings.Contains(s.text(t, "/search?q=gull"), "Pier "+f.hosts[0]) })
+	f.await("the page is shown",
+		func() bool { return strings.Contains(s.text(t, "/search?q=gull"), "Pier "+f.hosts[0]) })
 	f.wholly(f.object("search", "gull"), 1)
 	stop()
 	<-ended

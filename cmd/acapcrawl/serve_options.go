@@ -25,8 +25,8 @@ import (
 // that answer them.
 func (c *Command) serverOptions(ctx context.Context, cfg *config.Config) (net.Listener, web.Options, error) {
 	if cfg.Serve.ReplayDomain != "" && cfg.Serve.Readers == config.ReadersLogin {
-		return nil, web.Options{}, misuse("", "serve.replay_domain needs serve.readers: everyone, because browsers do not "+
-			"send a login to other hosts")
+		return nil, web.Options{}, misuse("", "serve.replay_domain needs serve.readers: everyone, because browsers do "+
+			"not send a login to other hosts")
 	}
 	facts, err := c.readerFacts(cfg)
 	if err != nil {

@@ -116,8 +116,9 @@ var statsPage string
 
 // printStatsPage writes the statistics as a page that needs nothing else.
 func printStatsPage(w io.Writer, s site.Stats) error {
-	page, err := template.New("stats").Funcs(template.FuncMap{"number": number[int], "size": size, "shown": display.Line,
-		"date": func(t time.Time) string { return t.Format(time.DateOnly) }, "bar": barOf(s.Months)}).Parse(statsPage)
+	page, err := template.New("stats").Funcs(template.FuncMap{"number": number[int], "size": size,
+		"shown": display.Line, "date": func(t time.Time) string { return t.Format(time.DateOnly) },
+		"bar": barOf(s.Months)}).Parse(statsPage)
 	if err != nil {
 		return err
 	}

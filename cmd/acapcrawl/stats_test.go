@@ -16,7 +16,8 @@ func TestStatsPage(t *testing.T) {
 	hostile := `<script>alert(1)</script>" onload="x` + "\x1b[31m"
 	when := time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC)
 	full := site.Stats{Data: "d", Made: when, Crawler: []string{"acapcrawl"}, Indexed: 3,
-		Sites:    []site.SiteStats{{Site: "https://" + hostile, Pages: 1, Captures: 2, Unreachable: 1, First: when, Last: when}},
+		Sites: []site.SiteStats{{Site: "https://" + hostile, Pages: 1, Captures: 2, Unreachable: 1, First: when,
+			Last: when}},
 		Months:   []site.MonthStats{{Month: "2026-10", Captures: 1, Bytes: 10}, {Month: "2026-11", Captures: 3000}},
 		Refusals: []site.ReasonStats{{Usage: "crawl", Why: "prohibited by " + hostile, Addresses: 3, Example: hostile}},
 		Failures: []site.ReasonStats{{Why: hostile, Addresses: 1, Example: hostile}},

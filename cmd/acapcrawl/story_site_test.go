@@ -112,8 +112,9 @@ func startHarbour(t *testing.T) *harbour {
 // unreadable is the address of an archived page of a site whose policy cannot be read.
 const unreadable = "http://silent.example/news/tide.html"
 
-// crawlHarbour crawls the site. It archives two versions of the ferry page, the second with a thumbnail; /retracted.html
-// is taken down; and the tide tables have twenty years of versions. It also stores the page at unreadable.
+// crawlHarbour crawls the site. It archives two versions of the ferry page, the second with a thumbnail;
+// /retracted.html is taken down; and the tide tables have twenty years of versions. It also stores the page at
+// unreadable.
 func crawlHarbour(t *testing.T) (h *harbour, data string) {
 	t.Helper()
 	h, data = startHarbour(t), filepath.Join(t.TempDir(), "data")

@@ -207,7 +207,8 @@ func routesOf(origin, page string, stamps []string) (gone, lists []string) {
 	}
 	gone = append(gone, "/thumbnail/"+stamps[len(stamps)-1]+"/"+page, "/compare/"+strings.Join(stamps, "/")+"/"+page,
 		"/timegate/"+page, "/timemap/link/"+page, "/timemap/json/"+page, "/api/v1/show?url="+sent)
-	return gone, []string{"/search?q=ferry", "/cdx?url=" + sent, "/cdx?matchType=host&url=" + url.QueryEscape(origin+"/"),
+	return gone, []string{"/search?q=ferry", "/cdx?url=" + sent, "/cdx?matchType=host&url=" +
+		url.QueryEscape(origin+"/"),
 		"/feed.atom?q=ferry", "/feed.atom?url=" + sent, "/api/v1/search?q=ferry", "/api/v1/archive/ls"}
 }
 
@@ -253,8 +254,8 @@ func (r story) pressKeys() {
 // pressShortcuts tries each shortcut, its documentation on the page, and switches shortcuts off.
 func (r story) pressShortcuts() {
 	r.Open(r.s.at + "/search?q=pier")
-	for _, c := range [][2]string{{"j", "Letters about the pier"}, {"j", "Tide tables"}, {"k", "Letters about the pier"},
-		{"/", "Words or address"}} {
+	for _, c := range [][2]string{{"j", "Letters about the pier"}, {"j", "Tide tables"},
+		{"k", "Letters about the pier"}, {"/", "Words or address"}} {
 		if r.Press(c[0]); r.Focused() != c[1] || !r.FocusVisible() {
 			r.t.Errorf("after %s, the focus is on %q", c[0], r.Focused())
 		}
@@ -281,7 +282,8 @@ func (r story) pressShortcuts() {
 	}
 	r.Open(r.s.at + "/search?q=pier")
 	r.Press("jj")
-	if status := r.Submit(pagecheck.Enter); status != http.StatusOK || !strings.HasPrefix(r.Address(), r.s.at+"/copy/") {
+	if status := r.Submit(pagecheck.Enter); status != http.StatusOK ||
+		!strings.HasPrefix(r.Address(), r.s.at+"/copy/") {
 		r.t.Errorf("the second result leads to %s", r.Address())
 	}
 }

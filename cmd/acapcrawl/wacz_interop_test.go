@@ -87,8 +87,8 @@ func TestWACZOfOthers(t *testing.T) {
 	other := *p
 	other.data = filepath.Join(t.TempDir(), "other")
 	other.verb(statusFailed, "archive", "import", "--assume-policy", "none", file)
-	if out := other.verb(0, "archive", "import", "--assume-policy", "none", "--unverified", file); !strings.HasPrefix(out,
-		"3 pages imported from 1 file") {
+	if out := other.verb(0, "archive", "import", "--assume-policy", "none", "--unverified",
+		file); !strings.HasPrefix(out, "3 pages imported from 1 file") {
 		t.Error(out)
 	}
 	other.verb(0, "archive", "verify")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ type watchRequest struct {
 	// a received value begins a turn at once; the value is the origin whose robots.txt is read, or
 	// "" to only execute what is due. May be nil
 	Wake <-chan string
+	// a received value makes watch read the configuration file at once. May be nil
+	Reload <-chan os.Signal
 }
 
 func (c *Command) watchVerb() *cobra.Command {
@@ -40,7 +43,10 @@ configuration file that is due by its schedule, one after the other.
 The command does what actions run does: first for every archived site, then again for each site within the
 time of the setting actions.seen_within. If a robots.txt cannot be read, the pauses grow, and a Retry-After is
 obeyed. Between two runs the data directory is free for other verbs. A crawl executes requests by itself. The
-command prints a line for everything that it did.`,
+command prints a line for everything that it did.
+
+Before each job and every minute, unless a job runs, the command reads a changed configuration file. The signal
+SIGHUP makes it read the file at once. If the file cannot be used, the previous settings stay in force.`,
 		Example: `  acapcrawl watch
   acapcrawl watch --json`,
 		Args: noArgs,
@@ -50,11 +56,11 @@ command prints a line for everything that it did.`,
 	out := jsonFlag(cmd)
 	visiting(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := c.settings(cmd)
-		if err != nil {
-			return err
-		}
-		return c.runWatchAll(cmd.Context(), cmd, cfg, watchRequest{JSON: out.JSON(), Flags: given(cmd)})
+		r := watchRequest{JSON: out.JSON(), Flags: given(cmd)}
+		var stop func()
+		r.Reload, stop = listenForReload()
+		defer stop()
+		return c.runWatchAll(cmd.Context(), func() (*config.Config, error) { return c.settings(cmd) }, r)
 	}
 	localOnly(cmd, "nodes that crawl execute the requests of publishers by themselves",
 		"acapcrawl actions run --cluster …, to do so at once")
@@ -86,6 +92,12 @@ const (
 	breathe = time.Second // minimum time between turns, in which other processes can use the data directory
 )
 
+// nothingToWatch returns the error of a configuration by which watch has nothing to do.
+func nothingToWatch() error {
+	return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch",
+		"actions.seen_within is 0s: there is no time within which requests are to be seen")
+}
+
 // leftOver is the time after which failed work is tried again if policies are not read regularly.
 const leftOver = 10 * time.Minute
 
@@ -94,8 +106,7 @@ const leftOver = 10 * time.Minute
 func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchRequest) error {
 	within := cfg.Actions.SeenWithin
 	if within <= 0 && r.Wake == nil {
-		return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch",
-			"actions.seen_within is 0s: there is no time within which requests are to be seen")
+		return nothingToWatch()
 	}
 	w := watcher{command: c, cfg: cfg, request: r, screen: newProgress(c.Stderr), within: within}
 	defer w.screen.Done()
@@ -254,7 +265,7 @@ func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOpti
 	for _, origin := range o.Soon {
 		args = append(args, "--"+soonFlag+"="+origin)
 	}
-	out, problems, status := c.inside(ctx, nil, args)
+	out, problems, status := c.inside(ctx, cfg, nil, args)
 	if status != statusFailed && status != statusUsage && json.Unmarshal(out, &did) != nil {
 		status = statusFailed
 	}
@@ -281,10 +292,13 @@ func (c *Command) other(ctx context.Context, stderr io.Writer, verb string) *Com
 }
 
 // inside runs another verb in this process with in as standard input, and returns its output. If
-// another process has the data directory open, the verb runs there.
-func (c *Command) inside(ctx context.Context, in []byte, args []string) (out []byte, problems string, status int) {
+// another process has the data directory open, the verb runs there. The verb uses the content that
+// the configuration file had when cfg was loaded.
+func (c *Command) inside(ctx context.Context, cfg *config.Config, in []byte, args []string) (out []byte,
+	problems string, status int) {
 	var stdout, stderr bytes.Buffer
-	verb := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}
+	verb := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver,
+		configText: cfg.Text()}
 	status = verb.Main(ctx, args)
 	return stdout.Bytes(), stderr.String(), status
 }

@@ -2,55 +2,93 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// runWatchAll executes publishers' requests in the data directory of cfg and in those of all jobs, and starts the jobs
-// that are due, until ctx ends.
-func (c *Command) runWatchAll(ctx context.Context, cmd *cobra.Command, cfg *config.Config, r watchRequest) error {
-	if len(cfg.Jobs) == 0 {
-		return c.runWatch(ctx, cfg, r)
+// watchPlan is what watch does by one content of the configuration file.
+type watchPlan struct {
+	cfg       *config.Config   // the settings without those of jobs
+	watched   []*config.Config // settings for each data directory in which publishers' requests are executed
+	scheduled []scheduledJob
+}
+
+// planWatch returns the plan for the settings cfg and those of their jobs.
+func (c *Command) planWatch(cfg *config.Config) (*watchPlan, error) {
+	if len(cfg.Jobs) == 0 && cfg.Actions.SeenWithin <= 0 {
+		return nil, nothingToWatch()
 	}
-	var scheduled []scheduledJob
-	group, ctx := errgroup.WithContext(ctx)
-	all, watched := []*config.Config{cfg}, map[string]bool{}
+	p := &watchPlan{cfg: cfg}
+	p.watch(cfg)
 	for _, j := range cfg.Jobs {
-		own, err := c.settingsOf(cmd, j.Name)
+		own, err := c.jobSettings(cfg, j)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if all = append(all, own); j.Schedule != "" {
-			scheduled = append(scheduled, scheduledJob{Job: j, dir: own.Data})
+		if p.watch(own); j.Schedule != "" {
+			p.scheduled = append(p.scheduled, scheduledJob{Job: j, dir: own.Data})
 		}
 	}
-	for _, each := range all {
-		if cfg.Actions.SeenWithin <= 0 || watched[each.Data] {
-			continue
-		}
-		watched[each.Data] = true
-		own := watchRequest{JSON: r.JSON, Flags: slices.Concat(r.Flags, []string{"--data=" + each.Data})}
+	return p, nil
+}
+
+// watch adds the data directory of cfg to those in which publishers' requests are executed, unless cfg turns this off.
+func (p *watchPlan) watch(cfg *config.Config) {
+	same := func(other *config.Config) bool { return other.Data == cfg.Data }
+	if cfg.Actions.SeenWithin > 0 && !slices.ContainsFunc(p.watched, same) {
+		p.watched = append(p.watched, cfg)
+	}
+}
+
+// runWatchAll executes publishers' requests in the data directory of the settings that load returns and in those of all
+// jobs, and starts the jobs that are due, until ctx ends. It calls load again and again, to use new settings.
+func (c *Command) runWatchAll(ctx context.Context, load func() (*config.Config, error), r watchRequest) error {
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
+	p, err := c.planWatch(cfg)
+	for err == nil && ctx.Err() == nil {
+		p, err = c.executePlan(ctx, p, load, r)
+	}
+	return err
+}
+
+// executePlan executes requests and starts jobs as p says until ctx ends, or until the configuration file has changed.
+// It then returns the plan for the new content.
+func (c *Command) executePlan(ctx context.Context, p *watchPlan, load func() (*config.Config, error),
+	r watchRequest) (next *watchPlan, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	for _, cfg := range p.watched {
+		own := watchRequest{JSON: r.JSON, Flags: slices.Concat(r.Flags, []string{"--data=" + cfg.Data})}
 		group.Go(func() error {
-			if !awaitDirectory(ctx, each.Data) {
+			if len(p.cfg.Jobs) > 0 && !awaitDirectory(ctx, cfg.Data) {
 				return nil
 			}
-			return c.runWatch(ctx, each, own)
+			return c.runWatch(ctx, cfg, own)
 		})
 	}
-	group.Go(func() error { return (&jobStarter{command: c, request: r, jobs: scheduled}).run(ctx) })
-	return group.Wait()
+	group.Go(func() (err error) {
+		defer stop()
+		next, err = (&jobStarter{command: c, request: r, load: load, plan: p}).run(ctx)
+		return err
+	})
+	return next, group.Wait()
 }
 
 // scheduledJob is a job that has a schedule.
@@ -80,33 +118,96 @@ func awaitDirectory(ctx context.Context, dir string) bool {
 type jobStarter struct {
 	command *Command
 	request watchRequest
-	jobs    []scheduledJob
-	said    string // the last problem that was printed
+	load    func() (*config.Config, error) // reads the settings again
+	plan    *watchPlan
+	said    string // the last problem with the runs of jobs that was printed
+	wrong   string // what is wrong with the configuration file, as it was printed; "": nothing
 }
 
 // tryJob is how long to wait before a job is tried again that could not be started.
 const tryJob = time.Minute
 
-// run starts jobs that are due, until ctx ends. It looks at the files with their last runs again and again, because an
-// operator may start a job too.
-func (s *jobStarter) run(ctx context.Context) error {
-	for ctx.Err() == nil {
+// run starts jobs that are due, until ctx ends or the configuration file has changed, for which it returns the plan. It
+// looks at the files with the last runs of jobs again and again, because an operator may start a job too.
+func (s *jobStarter) run(ctx context.Context) (*watchPlan, error) {
+	for asked := false; ctx.Err() == nil; {
+		if changed := s.reload(asked); changed != nil {
+			return changed, nil
+		}
 		now, next := time.Now(), time.Now().Add(tryJob)
-		for i := range s.jobs {
-			j := &s.jobs[i]
+		for i := range s.plan.scheduled {
+			j := &s.plan.scheduled[i]
 			if due := s.due(j); due.After(now) {
 				next = earlier(next, due)
 				continue
 			}
 			if err := s.start(ctx, j); err != nil {
-				return err
+				return nil, err
 			}
 			next = time.Now() // another job may have become due meanwhile
 			break
 		}
-		sleep(ctx, time.Until(next))
+		asked = s.wait(ctx, next)
+	}
+	return nil, nil
+}
+
+// wait waits until t, or until ctx ends. It returns true as soon as the operator asks to read the configuration file.
+func (s *jobStarter) wait(ctx context.Context, t time.Time) (asked bool) {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.request.Reload:
+		return true
+	}
+	return false
+}
+
+// reload reads the configuration file, and returns the plan for its content if that has changed; otherwise nil. If the
+// content cannot be used, reload prints why, once, or whenever asked is true.
+func (s *jobStarter) reload(asked bool) *watchPlan {
+	notice := func(format string, args ...any) {
+		fmt.Fprintf(newProgress(s.command.Stderr), "Notice: "+format+"\n", args...)
+	}
+	old := s.plan.cfg
+	cfg, err := s.load()
+	if err == nil && cfg.File == "" && old.File != "" {
+		err = &config.Error{Where: old.File, What: "there is no longer such a configuration file"}
+	}
+	if err == nil && bytes.Equal(cfg.Text(), old.Text()) {
+		if asked || s.wrong != "" {
+			notice("%s has not changed; its settings stay in force", cmp.Or(cfg.File, "the configuration"))
+		}
+		s.wrong = ""
+		return nil
+	}
+	var p *watchPlan
+	if err == nil {
+		p, err = s.command.planWatch(cfg)
+	}
+	if err == nil {
+		notice("%s has changed; its new settings are in force", cfg.File)
+		return p
+	}
+	if text := strings.ReplaceAll(err.Error(), "\n", "; "); asked || text != s.wrong {
+		s.wrong = text
+		notice("the changed configuration cannot be used, so the previous settings stay in force: %s", text)
 	}
 	return nil
+}
+
+// listenForReload returns a channel that receives the signals that make watch read the configuration file, until stop
+// is called. If standard input is a terminal, these signals keep their usual effect: SIGHUP then says that the terminal
+// is closed.
+func listenForReload() (reload <-chan os.Signal, stop func()) {
+	if len(reloadSignals) == 0 || term.IsTerminal(int(os.Stdin.Fd())) {
+		return nil, func() {}
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, reloadSignals...)
+	return signals, func() { signal.Stop(signals) }
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -138,7 +239,7 @@ func (s *jobStarter) start(ctx context.Context, j *scheduledJob) error {
 	j.notBefore = time.Now().Add(tryJob)
 	var out bytes.Buffer
 	verb := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: s.command.Stderr, Env: s.command.Env,
-		Resolver: s.command.Resolver, dir: s.command.dir}
+		Resolver: s.command.Resolver, dir: s.command.dir, configText: s.plan.cfg.Text()}
 	status := verb.Main(ctx, append([]string{"crawl", j.Name, "--json"}, s.request.Flags...))
 	var sum crawler.Summary
 	if status == statusDone {

@@ -19,6 +19,7 @@ type request struct {
 	Dir     string   `json:"dir"`
 	Columns *int     `json:"columns,omitempty"` // width of the terminal of standard error, in columns; 0: not known
 	Bold    bool     `json:"bold,omitempty"`    // the value of Command.Bold
+	Config  []byte   `json:"config,omitempty"`  // content of the configuration file; empty: the owner reads the file
 
 	// Readers asks for HTTP on this connection, from the message that accepts the guest on. The owner then
 	// answers readers. Release asks the verb serve to close the data directory. Both need only Token.

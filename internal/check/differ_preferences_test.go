@@ -32,11 +32,13 @@ func preferringFile(r *rand.Rand) string {
 		case 1:
 			b.WriteString("Disallow: " + path() + "\n")
 		case 2, 3:
-			fmt.Fprintf(&b, "Content-Usage: %s%s=%s\n", pick("", path()+" "), pick("train-ai", "ai-use", "search"), pick("y", "n"))
+			fmt.Fprintf(&b, "Content-Usage: %s%s=%s\n", pick("", path()+" "), pick("train-ai", "ai-use", "search"),
+				pick("y", "n"))
 		case 4:
 			fmt.Fprintf(&b, "Content-Signal: %s=%s\n", pick("ai-train", "ai-input", "search"), pick("yes", "no"))
 		default:
-			fmt.Fprintf(&b, "ACAP-crawler: *\nACAP-%s-%s: %s\n", pick("allow", "disallow"), pick("index", "other", "present"), path())
+			fmt.Fprintf(&b, "ACAP-crawler: *\nACAP-%s-%s: %s\n", pick("allow", "disallow"),
+				pick("index", "other", "present"), path())
 		}
 	}
 	return b.String()
@@ -67,7 +69,8 @@ func TestContrastsAreTrue(t *testing.T) {
 			for _, a := range ask.Addresses {
 				for _, u := range ask.Usages {
 					opinions := p.Opinions(u, acap.NewResource(a.URL))
-					differ := slices.ContainsFunc(opinions, func(s acap.Said) bool { return s.Verdict != opinions[0].Verdict })
+					differ := slices.ContainsFunc(opinions,
+						func(s acap.Said) bool { return s.Verdict != opinions[0].Verdict })
 					if key := fmt.Sprint(c.Names, u, a.URL); differ != said[key] {
 						t.Errorf("%s: reported %v\n%s", key, said[key], text)
 					}
@@ -104,11 +107,13 @@ func TestRestated(t *testing.T) {
 		"aipref": {robotsFile, group + "Content-Usage: /a train-ai=n", group + "Content-Usage: /a train-ai=y",
 			[]string{"aipref train-ai /a prohibit permit"}},
 		"silence": {robotsFile, group + "Content-Signal: ai-input=no", group, []string{"content-signal ai-use / prohibit unknown"}},
-		"licence lines": {robotsFile, group, group + "License: https://h.example/l.xml", []string{"rsl train-ai / unknown agreement",
-			"rsl ai-use / unknown agreement", "rsl ai-index / unknown agreement", "rsl tdm / unknown agreement"}},
+		"licence lines": {robotsFile, group, group + "License: https://h.example/l.xml",
+			[]string{"rsl train-ai / unknown agreement",
+				"rsl ai-use / unknown agreement", "rsl ai-index / unknown agreement", "rsl tdm / unknown agreement"}},
 		"reservation": {statements(TDMRepKind), `[{"location": "/a", "tdm-reservation": 1}]`,
 			`[{"location": "/a", "tdm-reservation": 1, "tdm-policy": "/p"}]`, []string{"tdmrep train-ai /a prohibit agreement",
-				"tdmrep ai-use /a prohibit agreement", "tdmrep ai-index /a prohibit agreement", "tdmrep tdm /a prohibit agreement"}},
+				"tdmrep ai-use /a prohibit agreement", "tdmrep ai-index /a prohibit agreement",
+				"tdmrep tdm /a prohibit agreement"}},
 		"licence": {statements(RSLKind), fmt.Sprintf(rsl, `<prohibits type="usage">ai-train</prohibits>`),
 			fmt.Sprintf(rsl, `<prohibits type="usage">ai-train ai-input</prohibits>`), []string{"rsl ai-use /a unknown prohibit"}},
 		"comments": {robotsFile, group + "Content-Usage: train-ai=n", "# moved\n" + group + "Content-Usage: train-ai=n", nil},
@@ -121,8 +126,8 @@ func TestRestated(t *testing.T) {
 		}
 		var got []string
 		for _, one := range list {
-			got = append(got, fmt.Sprint(one.Vocabulary, " ", one.Usage, " ", one.Addresses[0].URL.Path, " ", one.Said[0].Verdict,
-				" ", one.Said[1].Verdict))
+			got = append(got, fmt.Sprint(one.Vocabulary, " ", one.Usage, " ", one.Addresses[0].URL.Path, " ",
+				one.Said[0].Verdict, " ", one.Said[1].Verdict))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q", name, got)

@@ -194,9 +194,10 @@ func TestPreferencesAreBounded(t *testing.T) {
 		}
 	}
 	r := &Report{}
-	r.Licence(preference.LicenceText{Name: "l.xml", Text: []byte(strings.Repeat(content, 100_000)), Line: 1, Column: 1}, o)
-	r.Header("header", []byte(filled(10_000, "Content-Usage: k#=n\n")+"Content-Usage: "+filled(100_000, "k#=n,")+"z=n\n"+
-		filled(10_000, "Link: </#>; rel=license; type=\"application/rsl+xml\"\n")), o, nil)
+	r.Licence(preference.LicenceText{Name: "l.xml", Text: []byte(strings.Repeat(content, 100_000)), Line: 1, Column: 1},
+		o)
+	r.Header("header", []byte(filled(10_000, "Content-Usage: k#=n\n")+"Content-Usage: "+filled(100_000, "k#=n,")+
+		"z=n\n"+filled(10_000, "Link: </#>; rel=license; type=\"application/rsl+xml\"\n")), o, nil)
 	if len(r.About("l.xml")) == 0 || len(r.About("header")) == 0 {
 		t.Errorf("found %v", r.Findings)
 	}

@@ -135,7 +135,8 @@ func outcome(r *Report, code string, shown []string) (string, []string) {
 			continue
 		}
 		shown = append(shown, string(f.Severity))
-		got = append(got, fmt.Sprintf("%s %d:%d+%d %s: %s", f.Source, f.Line, f.Column, f.Length, f.Severity, f.Message))
+		got = append(got, fmt.Sprintf("%s %d:%d+%d %s: %s", f.Source, f.Line, f.Column, f.Length, f.Severity,
+			f.Message))
 		for _, l := range strings.Split(f.Excerpt(r.Line(f)), "\n") {
 			got = append(got, strings.TrimRight("  "+l, " "))
 		}
@@ -152,7 +153,8 @@ func preferenceCodes(t *testing.T) map[string][]string {
 	t.Helper()
 	call := regexp.MustCompile(`"([a-z]+(?:-[a-z]+)+)", (acap\.(?:Error|Warning|Notice)|severity),`)
 	codes := map[string][]string{}
-	for _, pattern := range []string{"../preference/*.go", "preferences.go", "contradictions.go", "surface_preferences.go"} {
+	for _, pattern := range []string{"../preference/*.go", "preferences.go", "contradictions.go",
+		"surface_preferences.go"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatal(pattern, err)
@@ -196,7 +198,8 @@ func TestPreferenceCodes(t *testing.T) {
 	codes["licence-without-type"] = []string{"acap.Warning"}
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
 		for _, s := range codes[code] {
-			if word := strings.ToLower(strings.TrimPrefix(s, "acap.")); s != "severity" && !strings.Contains(documented[code], word) {
+			if word := strings.ToLower(strings.TrimPrefix(s, "acap.")); s != "severity" &&
+				!strings.Contains(documented[code], word) {
 				t.Errorf("%s is told as %s, documented as %q", code, word, documented[code])
 			}
 		}
@@ -255,7 +258,8 @@ func TestPreferences(t *testing.T) {
 		}
 		for _, dir := range []string{"wrong", "right"} {
 			r := prefer(t, texts[dir])
-			if has := slices.ContainsFunc(r.Findings, func(f acap.Finding) bool { return f.Code == code }); has != (dir == "wrong") {
+			if has := slices.ContainsFunc(r.Findings,
+				func(f acap.Finding) bool { return f.Code == code }); has != (dir == "wrong") {
 				t.Errorf("%s: %s: the findings are %v", name, dir, r.Findings)
 			}
 			var text bytes.Buffer

@@ -30,7 +30,8 @@ func TestSettled(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*flightPause)
 	defer cancel()
-	if _, err := settled(ctx, func() (uint64, error) { return 0, refused(changeInFlight) }); !errors.Is(err, ErrNoQuorum) {
+	if _, err := settled(ctx, func() (uint64, error) { return 0, refused(changeInFlight) }); !errors.Is(err,
+		ErrNoQuorum) {
 		t.Errorf("without an end: %v", err)
 	}
 }

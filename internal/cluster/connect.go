@@ -171,6 +171,7 @@ func (l *link) create(ctx context.Context, s Settings) error {
 // keyValueStream returns the stream of a key-value bucket that keeps one value for each key, for the time ttl, or for
 // ever if ttl is 0. Unlike the buckets that the client makes, it is never read from a replica, which may be behind.
 func keyValueStream(bucket string, ttl time.Duration) jetstream.StreamConfig {
-	return jetstream.StreamConfig{Name: "KV_" + bucket, Subjects: []string{"$KV." + bucket + ".>"}, MaxMsgsPerSubject: 1,
-		MaxAge: ttl, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true, Duplicates: time.Second}
+	return jetstream.StreamConfig{Name: "KV_" + bucket, Subjects: []string{"$KV." + bucket + ".>"},
+		MaxMsgsPerSubject: 1, MaxAge: ttl, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true,
+		Duplicates: time.Second}
 }

@@ -4,7 +4,8 @@
 //
 //	connect.go, bucket.go    the connection, the streams and buckets that a cluster has, compare-and-set
 //	settings.go, shared.go   settings and seeds that all nodes share
-//	lease.go, member.go      the lease of a node, and how nodes divide the partitions; table.go: the table of partitions
+//	lease.go, member.go      the lease of a node, and how nodes divide the partitions
+//	table.go                 the table of partitions
 //	clock.go                 the clock by which leases end
 //	node.go, node_run.go     Node: what a process does all the time
 //	node_end.go              links from other partitions, and how the nodes find out that nothing is left to do
@@ -14,7 +15,8 @@
 //	budget.go                limits that count over all nodes
 //	dial*.go, call.go        byte streams over NATS messages, with which nodes call each other
 //	replicas.go              how many servers store the streams
-//	orders.go                what every node with pages must obey, and what each has; partitions.go: sets of partitions
+//	orders.go                what every node with pages must obey, and what each has
+//	partitions.go            sets of partitions
 //	status.go                status and drain
 //	caller.go, reader.go     processes that are no nodes: they call nodes, or answer for one that does not crawl
 //	keys.go                  encrypted copies of the keys of pages

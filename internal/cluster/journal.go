@@ -69,7 +69,8 @@ func (j *journal) message(partition int, end *journalEnd, data []byte) *message 
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.sent++
-	return &message{partition: partition, end: end, writer: j.process + " " + strconv.FormatUint(j.sent, 10), data: data}
+	return &message{partition: partition, end: end, writer: j.process + " " + strconv.FormatUint(j.sent, 10),
+		data: data}
 }
 
 // errFenced means that another process has written to the journal of a partition.

@@ -70,7 +70,8 @@ func TestPageKeys(t *testing.T) {
 		t.Errorf("a new node has the keys %v", got)
 	}
 	keys := randomKeys(1, 300)
-	if err := errors.Join(p.Put(t.Context(), keys, false), other.Put(t.Context(), randomKeys(1, 20), false)); err != nil {
+	if err := errors.Join(p.Put(t.Context(), keys, false),
+		other.Put(t.Context(), randomKeys(1, 20), false)); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Put(t.Context(), randomKeys(300, 300), false); !errors.Is(err, fs.ErrExist) {

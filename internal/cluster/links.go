@@ -111,8 +111,8 @@ func (n *Node) receiveLinks(ctx context.Context, partition int) (position uint64
 		}
 		var offers []crawler.Offer
 		if err := json.Unmarshal(msg.Data, &offers); err != nil {
-			return position, fmt.Errorf("message %d of the links to partition %d is damaged: %w", msg.Sequence, partition,
-				err)
+			return position, fmt.Errorf("message %d of the links to partition %d is damaged: %w", msg.Sequence,
+				partition, err)
 		}
 		if err := n.knowSeeds(ctx, offers); err != nil {
 			return position, err

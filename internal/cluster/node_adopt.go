@@ -100,7 +100,8 @@ func (r *rounds) rebuild(ctx context.Context, p int) error {
 func (r *rounds) handOver(ctx context.Context, p int) {
 	if err := r.frontier.Release(ctx, p); err != nil {
 		if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) {
-			r.log.Warn("the visits of a partition do not end; it is taken from its journal again", "partition", p, "error", err)
+			r.log.Warn("the visits of a partition do not end; it is taken from its journal again", "partition", p,
+				"error", err)
 		}
 		r.frontier.Lose(p)
 		r.forget(p)

@@ -246,7 +246,8 @@ func (r *rounds) reconcile(ctx context.Context) {
 		give[p] = true
 	}
 	r.mu.Unlock()
-	// Without a valid lease the view may be old, and another node the owner: taking the journal over would only disturb it.
+	// Without a valid lease the view may be old, and another node the owner: taking the journal over would only
+	// disturb it.
 	valid := r.member.lease.remaining() > 0
 	for _, p := range r.view.own {
 		own[p] = true

@@ -340,7 +340,8 @@ func (f *fakeFrontier) crawlAll(ctx context.Context, pages int) error {
 		var offers []crawler.Offer
 		for _, l := range []int{2 * k, 2*k + 1} {
 			if l < pages {
-				offers = append(offers, crawler.Offer{URL: fmt.Sprintf("http://host%d.example/", l), State: crawler.Queued})
+				offers = append(offers, crawler.Offer{URL: fmt.Sprintf("http://host%d.example/", l),
+					State: crawler.Queued})
 			}
 		}
 		if err := f.node.Send(ctx, offers); err != nil {
@@ -393,8 +394,8 @@ func TestNothingIsLost(t *testing.T) {
 	if err := cmp.Or(errs[0], errs[1]); err != nil {
 		for _, n := range []*Node{a, b} {
 			left, _ := n.link.linksLeft(t.Context())
-			t.Logf("%s: %+v, remaining %s, open %v, moving %v, links %v", n.name, n.report(), n.remaining(), n.inState(open),
-				n.inState(opening, closing), left)
+			t.Logf("%s: %+v, remaining %s, open %v, moving %v, links %v", n.name, n.report(), n.remaining(),
+				n.inState(open), n.inState(opening, closing), left)
 		}
 		t.Fatal(err)
 	}
@@ -421,7 +422,8 @@ func TestOldOwnerIsFenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	// the journal has another writer now, although a knows nothing of it
-	other := &journal{js: a.journal.js, stream: a.journal.stream, process: "b.1", limit: 1000, parts: map[int]*journalEnd{}}
+	other := &journal{js: a.journal.js, stream: a.journal.stream, process: "b.1", limit: 1000,
+		parts: map[int]*journalEnd{}}
 	end, _, err := other.fence(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -447,7 +449,8 @@ func TestJournalIsShortened(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 300 {
-		if err := fa.write(0, fakePut{Address: fmt.Sprintf("http://a.example/%d", i%10), Visited: i > 290}); err != nil {
+		if err := fa.write(0, fakePut{Address: fmt.Sprintf("http://a.example/%d", i%10),
+			Visited: i > 290}); err != nil {
 			t.Fatal(err)
 		}
 	}

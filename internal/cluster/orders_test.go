@@ -44,7 +44,8 @@ func TestOrders(t *testing.T) {
 	a, b, _ := testOrders(t)
 	first := publish(t, a, "policy", "http://a.example", "one", 0)
 	second := publish(t, b, "policy", "http://b.example", "other", 0)
-	if _, err := b.Publish(t.Context(), "policy", "http://a.example", []byte("late"), 0); !errors.Is(err, ErrOvertaken) {
+	if _, err := b.Publish(t.Context(), "policy", "http://a.example", []byte("late"),
+		0); !errors.Is(err, ErrOvertaken) {
 		t.Errorf("an order that does not know the last one: %v", err)
 	}
 	third := publish(t, b, "policy", "http://a.example", "two", first)
@@ -65,7 +66,8 @@ func TestOrders(t *testing.T) {
 		got, from = append(got, next), next.Position+1
 	}
 	want := []Order{{second, "policy", "http://b.example", []byte("other")}, {third, "policy", "http://a.example",
-		[]byte("two")}, {fourth, "request", "http://a.example", []byte("same key, other kind")}, {end, markKind, "b", nil}}
+		[]byte("two")}, {fourth, "request", "http://a.example", []byte("same key, other kind")},
+		{end, markKind, "b", nil}}
 	if !slices.EqualFunc(got, want, func(x, y Order) bool {
 		return x.Position == y.Position && x.Kind == y.Kind && x.Key == y.Key && bytes.Equal(x.Data, y.Data)
 	}) {

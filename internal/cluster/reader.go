@@ -72,7 +72,8 @@ func (r *Reader) keep(ctx context.Context) {
 			err = r.lease.acquire(ctx, r.value)
 		}
 		if err != nil && !failing && ctx.Err() == nil {
-			r.log.Warn("the cluster does not answer; callers may not find this reader until it answers again", "error", err)
+			r.log.Warn("the cluster does not answer; callers may not find this reader until it answers again",
+				"error", err)
 		}
 		failing = err != nil
 	}

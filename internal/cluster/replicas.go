@@ -17,8 +17,8 @@ const replicasEvery = 10 * time.Second
 
 // streams are the names of all streams of a cluster. Without copies of pages there is no stream of keys.
 func streams() []string {
-	return []string{"KV_" + nodesBucket, "KV_" + stateBucket, "KV_" + doneBucket, ordersStream, journalStream, linksStream,
-		keysStream}
+	return []string{"KV_" + nodesBucket, "KV_" + stateBucket, "KV_" + doneBucket, ordersStream, journalStream,
+		linksStream, keysStream}
 }
 
 // createStream creates a stream with three replicas, or with one if the servers know fewer than three of them. If there

@@ -125,7 +125,8 @@ func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 func (s *Status) alone(reports []Progress) []Alone {
 	list := []Alone{}
 	for _, p := range reports {
-		a := Alone{Node: p.Node, Running: slices.ContainsFunc(s.Nodes, func(n NodeStatus) bool { return n.Node == p.Node })}
+		a := Alone{Node: p.Node,
+			Running: slices.ContainsFunc(s.Nodes, func(n NodeStatus) bool { return n.Node == p.Node })}
 		if p.Copies != "" {
 			a.Partitions = p.Stored.Ranges()
 		}

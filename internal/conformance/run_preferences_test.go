@@ -82,7 +82,8 @@ func TestRunWithoutPreferences(t *testing.T) {
 			t.Errorf("%s demands preferences: %t", name, !want)
 		}
 	}
-	few := slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.File != "preferences/AIPREF-vocab-5.1" })
+	few := slices.DeleteFunc(slices.Clone(samples),
+		func(s Sample) bool { return s.File != "preferences/AIPREF-vocab-5.1" })
 	if samples = few; len(few) > minRestricted {
 		t.Fatalf("%d cases are not few", len(few))
 	}

@@ -54,7 +54,8 @@ func converted(t testing.TB, vocabulary string, out *convert.Conversion, crawler
 
 // compared are the usages that conversions to and from newer vocabularies are about.
 func compared() []acap.Usage {
-	return slices.DeleteFunc(append(acap.Usages(), acap.NewerUsages()...), func(u acap.Usage) bool { return u == acap.Other })
+	return slices.DeleteFunc(append(acap.Usages(), acap.NewerUsages()...),
+		func(u acap.Usage) bool { return u == acap.Other })
 }
 
 // explicit reports whether a statement permits a usage, without limits.
@@ -77,7 +78,8 @@ func someRecords(c *chooser) string {
 			fmt.Fprintf(&b, "ACAP-%s-%s: %s%s\n", pick(c, "allow", "disallow"),
 				pick(c, "crawl", "index", "index", "other", "other", "present", "present-link", "present-snippet",
 					"present-oldsnippet", "preserve", "follow", "present-thumbnail", "(broken)"),
-				pick(c, somePattern(c), somePattern(c), "/", "the-acap:resource-set:pictures", "the-acap:all-resources"),
+				pick(c, somePattern(c), somePattern(c), "/", "the-acap:resource-set:pictures",
+					"the-acap:all-resources"),
 				pick(c, "", "", "", " time-limit=3-days", " tiem-limit=3"))
 		}
 	}
@@ -125,7 +127,8 @@ func lookAtTo(t *testing.T, data []byte) (done bool) {
 					case u == acap.Crawl && out.Robots != "": // TestToConventionalRandom compares it
 					case explicit(b) && (!a.Allowed || !a.Limits(acap.Facts{}).Empty()):
 						return "permitted now"
-					case v == convert.AIPREF && !is.Decide(acap.Crawl, resourceOf(t, path)).Allowed: // it says nothing there
+					case v == convert.AIPREF && !is.Decide(acap.Crawl, resourceOf(t, path)).Allowed:
+						// it says nothing there
 					case a.Allowed != b.Allowed && (a.Allowed || a.Reason != acap.Conventional) && sameCase(f, path) &&
 						!listed(f, out.Remarks, crawler, u, path):
 						return "changed, and no remark says so"
@@ -212,8 +215,8 @@ func someStatements(c *chooser, vocabulary string) string {
 	for range 1 + c.below(6) {
 		switch vocabulary {
 		case convert.AIPREF:
-			list = append(list, "Content-Usage: "+pick(c, "", rooted()+" ")+pick(c, "train-ai", "ai-use", "bots")+value("=y", "=n")+
-				", search"+value("=y", "=n"))
+			list = append(list, "Content-Usage: "+pick(c, "", rooted()+" ")+pick(c, "train-ai", "ai-use", "bots")+
+				value("=y", "=n")+", search"+value("=y", "=n"))
 		case convert.ContentSignal:
 			list = append(list, "Content-Signal: "+pick(c, "ai-train", "ai-input", "search")+value("=yes", "=no")+
 				pick(c, "", "", ", use=immediate", ", use=reference", ",use=full"))
@@ -232,7 +235,8 @@ func someStatements(c *chooser, vocabulary string) string {
 				}
 				content += "</license>"
 			}
-			list = append(list, fmt.Sprintf("<content url=%q%s>%s</content>", strings.ReplaceAll(rooted(), "&", "&amp;"),
+			list = append(list, fmt.Sprintf("<content url=%q%s>%s</content>",
+				strings.ReplaceAll(rooted(), "&", "&amp;"),
 				pick(c, "", "", "", " server=\"https://l.example/\""), content))
 		}
 	}
@@ -281,7 +285,8 @@ func lookAtFrom(t *testing.T, data []byte) (done bool) {
 					switch {
 					case !a.Allowed && b.Allowed:
 						return "permitted now"
-					case v == convert.AIPREF && !was.Decide(acap.Crawl, resourceOf(t, path)).Allowed: // it says nothing there
+					case v == convert.AIPREF && !was.Decide(acap.Crawl, resourceOf(t, path)).Allowed:
+						// it says nothing there
 					case u == acap.Crawl && remarked(f, out.Remarks, crawler, path):
 					case a.Allowed && !b.Allowed && sameCase(f, path) && !listed(f, out.Remarks, crawler, u, path):
 						return "prohibited now, and no remark says so"
@@ -353,7 +358,8 @@ func TestNewerIsBounded(t *testing.T) {
 		"groups":       {"from", convert.ContentSignal, lines(9_000, "User-agent: bot%d\nContent-Signal: search=no, a=%d\n"), true},
 		"locations":    {"from", convert.TDMRep, "[" + lines(900, "{\"location\": \"/%d/%d\", \"tdm-reservation\": 1},") + "7]", false},
 		"contents": {"from", convert.RSL, "<rsl xmlns=\"https://rslstandard.org/rsl\">" + lines(4_000,
-			"<content url=\"/%d/%d\"><license><prohibits type=\"usage\">all</prohibits></license></content>") + "</rsl>", true},
+			"<content url=\"/%d/%d\"><license><prohibits type=\"usage\">all</prohibits></license></content>") +
+			"</rsl>", true},
 		"megabytes": {"from", convert.TDMRep, "[" + many + "]", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,8 @@ func reasonWords(d acap.Decision) string {
 		acap.ByProhibition: "this prohibition decides",
 		acap.ByDefault:     "nothing is said about it",
 		acap.ByOther:       "this prohibition covers usages of which nothing else is said",
-		acap.ByConflict:    "permissions and prohibitions both match, and none is more specific; this prohibition decides",
+		acap.ByConflict: "permissions and prohibitions both match, and none is more specific; this prohibition " +
+			"decides",
 		acap.ByFallback:    "this field is partly unsupported, and counts as a prohibition",
 		acap.ByExpiry:      "the time limit of this permission has passed",
 		acap.ByLocation:    "the page is not where this permission says",

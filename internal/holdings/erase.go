@@ -20,8 +20,8 @@ func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, 
 			return n, err
 		}
 		var erased int
-		erased, err = h.erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why, Line: line,
-			Asked: true})
+		erased, err = h.erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
+			Line: line, Asked: true})
 		n += erased
 	}
 	return n, err

@@ -94,8 +94,8 @@ func (s *Store) unversioned(ctx context.Context) error {
 		return fmt.Errorf("%w: %s does not say whether it keeps old versions of objects; if it keeps none, set "+
 			"s3.unversioned: true: %s", ErrUnfit, s.Name(), err)
 	case versions.Status != "":
-		return fmt.Errorf("%w: %s keeps old versions of objects (versioning is %s), so a page could not be erased; use "+
-			"a bucket that never had versioning", ErrUnfit, s.Name(), strings.ToLower(versions.Status))
+		return fmt.Errorf("%w: %s keeps old versions of objects (versioning is %s), so a page could not be erased; "+
+			"use a bucket that never had versioning", ErrUnfit, s.Name(), strings.ToLower(versions.Status))
 	}
 	return nil
 }

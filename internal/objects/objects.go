@@ -5,8 +5,8 @@
 // the ID of the archive to which the bodies belong. The keys of bodies stay in the data directory, so nothing in the
 // bucket can be read without it.
 //
-// Source files: objects.go (Store: storing and reading), records.go (copies of records), claim.go (Open, Claim: settings
-// and checks of the bucket).
+// Source files: objects.go (Store: storing and reading), records.go (copies of records), claim.go (Open, Claim:
+// settings and checks of the bucket).
 package objects
 
 import (

@@ -127,14 +127,16 @@ func TestClaim(t *testing.T) {
 	server := fakes3.Start(t)
 	s := open(t, server, Options{})
 	s.o.Bucket = "none"
-	if err := s.Claim(t.Context(), "a1"); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "does not exist") {
+	if err := s.Claim(t.Context(), "a1"); !errors.Is(err, ErrUnfit) ||
+		!strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
 }
 
 // TestWrongAddress checks that an address of a server is understood or refused.
 func TestWrongAddress(t *testing.T) {
-	for _, at := range []string{"", "s3.example.com", "ftp://s3.example.com", "https://s3.example.com/path", "https://"} {
+	for _, at := range []string{"", "s3.example.com", "ftp://s3.example.com", "https://s3.example.com/path",
+		"https://"} {
 		if _, err := Open(Options{Endpoint: at, Bucket: "b"}); !errors.Is(err, ErrUnfit) {
 			t.Errorf("%q: %v", at, err)
 		}

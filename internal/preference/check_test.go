@@ -98,8 +98,8 @@ func placed(t *testing.T, text []byte, found []acap.Finding) {
 	whole := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(text), "\ufeff"))
 	lines := strings.Split(whole, "\n")
 	for _, f := range found {
-		if f.Line < 1 || f.Line > len(lines) || f.Column < 1 || f.Column > len([]rune(lines[f.Line-1]))+1 || f.Length < 1 ||
-			f.Message == "" {
+		if f.Line < 1 || f.Line > len(lines) || f.Column < 1 || f.Column > len([]rune(lines[f.Line-1]))+1 ||
+			f.Length < 1 || f.Message == "" {
 			t.Errorf("%q: %+v", text, f)
 		}
 	}
@@ -107,10 +107,13 @@ func placed(t *testing.T, text []byte, found []acap.Finding) {
 
 // FuzzCheckLicence compares the check of a document with its reader.
 func FuzzCheckLicence(f *testing.F) {
-	for _, inside := range []string{"", "<permits type=\"usage\">all, <rsl/> ai-train</permits>", "<payment><standard>x<a xmlns='b'>" +
-		"</a></standard></payment>", "<permits type=\"geo\"/><permits type=\"geo\">fr</permits>", "<legal/><reporting type=\"x\"/>",
+	for _, inside := range []string{"", "<permits type=\"usage\">all, <rsl/> ai-train</permits>",
+		"<payment><standard>x<a xmlns='b'>" +
+			"</a></standard></payment>", "<permits type=\"geo\"/><permits type=\"geo\">fr</permits>",
+		"<legal/><reporting type=\"x\"/>",
 		"<prohibits type=\"usage\"><![CDATA[search]]>&#97;ll</prohibits>", "<!DOCTYPE a>"} {
-		f.Add([]byte(rslText("<content url=\"a\" server=\"b\">\r\n<license>" + inside + "</license></content>\r<content/>")))
+		f.Add([]byte(rslText("<content url=\"a\" server=\"b\">\r\n<license>" + inside +
+			"</license></content>\r<content/>")))
 		f.Add([]byte("\ufeff" + rslText("<content url=\"\"><license>"+inside+"</license></content>") + "<!-- é -->"))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { conforms(t, text) })
@@ -151,11 +154,12 @@ func TestCheckRobots(t *testing.T) {
 		robots string
 		want   []string
 	}{
-		"repeated":             {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=n", []string{"repeated-preference"}},
-		"contradictory":        {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=y", []string{"contradictory-preference"}},
-		"another path":         {any + "Content-Usage: train-ai=n\nContent-Usage: /a train-ai=y", nil},
-		"another group":        {any + "Content-Usage: train-ai=n\n" + bot + "Content-Usage: train-ai=y", nil},
-		"merged groups":        {any + "Content-Signal: search=yes\n" + bot + "Content-Signal: search=yes\n" + any + "Content-Signal: search=no", []string{"contradictory-preference"}},
+		"repeated":      {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=n", []string{"repeated-preference"}},
+		"contradictory": {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=y", []string{"contradictory-preference"}},
+		"another path":  {any + "Content-Usage: train-ai=n\nContent-Usage: /a train-ai=y", nil},
+		"another group": {any + "Content-Usage: train-ai=n\n" + bot + "Content-Usage: train-ai=y", nil},
+		"merged groups": {any + "Content-Signal: search=yes\n" + bot + "Content-Signal: search=yes\n" + any +
+			"Content-Signal: search=no", []string{"contradictory-preference"}},
 		"in one line":          {any + "Content-Signal: search=yes, search=no", []string{"contradictory-preference"}},
 		"in one dictionary":    {any + "Content-Usage: search=n, search=y", []string{"contradictory-preference"}},
 		"use":                  {any + "Content-Signal: use=full\nContent-Signal: use=reference", []string{"contradictory-preference"}},
@@ -248,7 +252,8 @@ func TestCheckHostile(t *testing.T) {
 		"lines":  "User-agent: *\n" + strings.Repeat("Content-Usage: /a train-ai=y\n", 10_000),
 		"keys":   "User-agent: *\nContent-Usage: " + keys(40_000),
 		"agents": lines(10_000, func(i int) string { return fmt.Sprintf("User-agent: b%d\n", i) }) + strings.Repeat("License: /\n", 10_000),
-		"groups": "User-agent: *\nContent-Usage: train-ai=n\n" + lines(10_000, func(i int) string { return fmt.Sprintf("User-agent: b%d\nAllow: /\n", i) }),
+		"groups": "User-agent: *\nContent-Usage: train-ai=n\n" +
+			lines(10_000, func(i int) string { return fmt.Sprintf("User-agent: b%d\nAllow: /\n", i) }),
 		"signals": "User-agent: *\nContent-Signal: " +
 			strings.Repeat("search=yes,search=no,", 20_000),
 	} {
@@ -259,9 +264,10 @@ func TestCheckHostile(t *testing.T) {
 	for name, text := range map[string]string{
 		"contents":      rslText(strings.Repeat(content, 100_000)),
 		"many contents": rslText(strings.Repeat(strings.Replace(content, "/\"", "a\"", 1), 10_000)),
-		"tokens":        rslText("<content url=\"/\"><license><permits type=\"usage\">" + strings.Repeat("x,", 100_000) + "</permits></license></content>"),
-		"deep":          rslText("<content url=\"/\">" + strings.Repeat("<license>", 40_000)),
-		"repeated":      rslText("<content url=\"/\"><license>" + strings.Repeat("<permits type=\"usage\"/>", 15_000) + "</license></content>"),
+		"tokens": rslText("<content url=\"/\"><license><permits type=\"usage\">" +
+			strings.Repeat("x,", 100_000) + "</permits></license></content>"),
+		"deep":     rslText("<content url=\"/\">" + strings.Repeat("<license>", 40_000)),
+		"repeated": rslText("<content url=\"/\"><license>" + strings.Repeat("<permits type=\"usage\"/>", 15_000) + "</license></content>"),
 	} {
 		if len(licenceCodes(t, text, BySite)) == 0 {
 			t.Errorf("%s: nothing is found", name)

@@ -10,8 +10,8 @@ import (
 
 // FuzzLine reads a value of Content-Usage and Content-Signal, in robots.txt and in a header.
 func FuzzLine(f *testing.F) {
-	for _, seed := range []string{"train-ai=n, search=y", "/a*b$ ai-use=y", "use=reference,ai-train=no", "train-ai;a=\"?\";",
-		"Train-AI=n", "\"", "/\t"} {
+	for _, seed := range []string{"train-ai=n, search=y", "/a*b$ ai-use=y", "use=reference,ai-train=no",
+		"train-ai;a=\"?\";", "Train-AI=n", "\"", "/\t"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -50,13 +50,17 @@ func FuzzTDMRep(f *testing.F) {
 
 // FuzzLicence reads a licence document.
 func FuzzLicence(f *testing.F) {
-	for _, inside := range []string{"<permits type=\"usage\">all</permits>", "<prohibits type=\"usage\">ai-train,search</prohibits>",
-		"<payment type=\"crawl\"><standard>https://a.example/</standard></payment>", "<reporting/>", "<x:y xmlns:x=\"z\"/>"} {
-		f.Add([]byte("<rsl xmlns=\"" + rslSpace + "\" max-age=\"2\"><content url=\"/a\" server=\"https://s.example\"><license>" +
+	for _, inside := range []string{"<permits type=\"usage\">all</permits>",
+		"<prohibits type=\"usage\">ai-train,search</prohibits>",
+		"<payment type=\"crawl\"><standard>https://a.example/</standard></payment>", "<reporting/>",
+		"<x:y xmlns:x=\"z\"/>"} {
+		f.Add([]byte("<rsl xmlns=\"" + rslSpace +
+			"\" max-age=\"2\"><content url=\"/a\" server=\"https://s.example\"><license>" +
 			inside + "</license></content></rsl>"))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		explained(t, policyOf("License: "+home+"/l.xml\n", map[string]string{home + "/l.xml": string(text)}, everyOne(t)))
+		explained(t, policyOf("License: "+home+"/l.xml\n", map[string]string{home + "/l.xml": string(text)},
+			everyOne(t)))
 	})
 }
 

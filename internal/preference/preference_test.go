@@ -26,7 +26,8 @@ func everyOne(t testing.TB) []acap.Vocabulary {
 // policyOf returns the policy of a robots.txt for a crawler that obeys the given vocabularies. files
 // holds the other files of the web, by URL.
 func policyOf(robots string, files map[string]string, newer []acap.Vocabulary) *acap.Policy {
-	f, who := acap.Parse(home+"/robots.txt", []byte(robots)), acap.Crawler{Names: []string{"searchbot"}, Vocabularies: newer}
+	f, who := acap.Parse(home+"/robots.txt", []byte(robots)),
+		acap.Crawler{Names: []string{"searchbot"}, Vocabularies: newer}
 	refs := f.References(who)
 	for i := range refs {
 		text, ok := files[refs[i].URL]
@@ -132,7 +133,8 @@ func TestFindings(t *testing.T) {
 // The field that a finding is about has the line and column of its statement.
 func TestPlaces(t *testing.T) {
 	p := policyOf("License: "+home+"/l.xml\n", map[string]string{
-		home + tdmPath: "[\n  {\"location\": \"/b\", \"tdm-reservation\": 1},\n  {\"location\": \"/\",\n \"tdm-reservation\": 1}]",
+		home + tdmPath: "[\n  {\"location\": \"/b\", \"tdm-reservation\": 1},\n  {\"location\": \"/\",\n" +
+			" \"tdm-reservation\": 1}]",
 		home + "/l.xml": "<rsl xmlns=\"" + rslSpace + "\">\n<content url=\"/\">\n <license>" +
 			"<prohibits type=\"usage\">ai-input</prohibits></license></content></rsl>",
 	}, everyOne(t))
@@ -164,19 +166,22 @@ func TestHostile(t *testing.T) {
 		want   acap.Verdict
 		code   string
 	}{
-		"lines":         {group + strings.Repeat("Content-Usage: /a train-ai=y\n", 10_000), nil, acap.TrainAI, acap.Permits, ""},
-		"keys":          {group + "Content-Usage: " + keys(40_000), nil, acap.TrainAI, acap.Unknown, "unknown-label"},
-		"signals":       {group + "Content-Signal: " + strings.Repeat("a=b,", 100_000), nil, acap.TrainAI, acap.Unknown, "unknown-label"},
-		"stars":         {group + "Content-Usage: /" + strings.Repeat("*a", 100_000) + " train-ai=n", nil, acap.TrainAI, acap.Unknown, ""},
-		"a long file":   {group, map[string]string{home + tdmPath: "[" + strings.Repeat(" ", 10<<20) + "]"}, acap.TDM, acap.Unknown, "too-long"},
-		"entries":       {group, map[string]string{home + tdmPath: "[" + strings.Repeat("1,", 100_000) + "1]"}, acap.TDM, acap.Unknown, "malformed-entry"},
-		"deep JSON":     {group, map[string]string{home + tdmPath: strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000)}, acap.TDM, acap.Unknown, "malformed-json"},
+		"lines":   {group + strings.Repeat("Content-Usage: /a train-ai=y\n", 10_000), nil, acap.TrainAI, acap.Permits, ""},
+		"keys":    {group + "Content-Usage: " + keys(40_000), nil, acap.TrainAI, acap.Unknown, "unknown-label"},
+		"signals": {group + "Content-Signal: " + strings.Repeat("a=b,", 100_000), nil, acap.TrainAI, acap.Unknown, "unknown-label"},
+		"stars":   {group + "Content-Usage: /" + strings.Repeat("*a", 100_000) + " train-ai=n", nil, acap.TrainAI, acap.Unknown, ""},
+		"a long file": {group, map[string]string{home + tdmPath: "[" + strings.Repeat(" ", 10<<20) + "]"}, acap.TDM,
+			acap.Unknown, "too-long"},
+		"entries": {group, map[string]string{home + tdmPath: "[" + strings.Repeat("1,", 100_000) + "1]"},
+			acap.TDM, acap.Unknown, "malformed-entry"},
+		"deep JSON": {group, map[string]string{home + tdmPath: strings.Repeat("[", 200_000) +
+			strings.Repeat("]", 200_000)}, acap.TDM, acap.Unknown, "malformed-json"},
 		"contents":      {licence, document(strings.Repeat(content, 100_000)), acap.TrainAI, acap.Agreement, "unreadable-licence"},
 		"many contents": {licence, document(strings.Repeat(content, 8_000)), acap.TrainAI, acap.Permits, ""},
-		"deep": {licence, document("<content url=\"/\">" + strings.Repeat("<license>", 1000)), acap.TrainAI, acap.Agreement,
-			"unreadable-licence"},
-		"deep elsewhere": {licence, document(strings.Repeat("<x:a xmlns:x=\"x\">", 20_000)), acap.TrainAI, acap.Agreement,
-			"unreadable-licence"},
+		"deep": {licence, document("<content url=\"/\">" + strings.Repeat("<license>", 1000)), acap.TrainAI,
+			acap.Agreement, "unreadable-licence"},
+		"deep elsewhere": {licence, document(strings.Repeat("<x:a xmlns:x=\"x\">", 20_000)), acap.TrainAI,
+			acap.Agreement, "unreadable-licence"},
 		"entities": {licence, map[string]string{home + "/l.xml": "<!DOCTYPE a [<!ENTITY b \"c\">]><rsl xmlns=\"" +
 			rslSpace + "\">&b;</rsl>"}, acap.TrainAI, acap.Agreement, "unreadable-licence"},
 	} {

@@ -47,8 +47,8 @@ func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decis
 	case err != nil && ctx.Err() != nil:
 		return State{}, ctx.Err()
 	case err != nil:
-		return State{Availability: Unavailable, Decision: acap.Decision{Usage: acap.PresentLink, Reason: acap.Unavailable,
-			Note: err.Error()}}, nil
+		return State{Availability: Unavailable, Decision: acap.Decision{Usage: acap.PresentLink,
+			Reason: acap.Unavailable, Note: err.Error()}}, nil
 	case l.Reason == acap.Unavailable:
 		return State{Availability: Unavailable, Decision: l.Decision}, nil
 	case !l.open:

@@ -180,8 +180,10 @@ func TestRedirectToHidden(t *testing.T) {
 	s := open(t)
 	for _, path := range []string{"/hidden", "/never"} {
 		address := site + "/to" + path
-		if _, err := s.archive.Receive(t.Context(), archive.Deposit{Resource: archive.Resource{URL: address, Status: 302,
-			Own: acap.Own{URL: address}}, Fetched: noon, Header: http.Header{"Location": {path}}, Body: []byte{}}); err != nil {
+		if _, err := s.archive.Receive(t.Context(),
+			archive.Deposit{Resource: archive.Resource{URL: address, Status: 302,
+				Own: acap.Own{URL: address}}, Fetched: noon, Header: http.Header{"Location": {path}},
+				Body: []byte{}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,7 +51,8 @@ func TestLongBase(t *testing.T) {
 		got = append(got, address)
 		return "/x"
 	}
-	if err := HTML(t.Context(), io.Discard, strings.NewReader("<base href="+far+"><a href=b>"), address(t), to); err != nil {
+	if err := HTML(t.Context(), io.Discard, strings.NewReader("<base href="+far+"><a href=b>"), address(t),
+		to); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 1 || strings.Contains(got[0], "far.example") {

@@ -675,7 +675,8 @@ func TestErrors(t *testing.T) {
 		t.Error("HTML accepts no base")
 	}
 	broken := errors.New("broken")
-	if err := HTML(context.Background(), io.Discard, iotest.ErrReader(broken), address(t), short); !errors.Is(err, broken) {
+	if err := HTML(context.Background(), io.Discard, iotest.ErrReader(broken), address(t),
+		short); !errors.Is(err, broken) {
 		t.Errorf("a reader that fails: %v", err)
 	}
 	if _, err := Foreign(iotest.ErrReader(broken)); !errors.Is(err, broken) {

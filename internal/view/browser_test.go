@@ -189,7 +189,8 @@ func TestControl(t *testing.T) {
 func TestHostile(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	const unmodified = "ACAP-allow-present: / prohibited-modification=any"
-	for name, robots := range map[string]string{"rewritten": "", "unmodified": unmodified, "replay domain": unmodified} {
+	for name, robots := range map[string]string{"rewritten": "", "unmodified": unmodified,
+		"replay domain": unmodified} {
 		t.Run(name, func(t *testing.T) {
 			s, h := stocked(t)
 			all, framed := "", []string(nil)

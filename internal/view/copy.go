@@ -81,7 +81,8 @@ func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
 	}
 	setUnstored(w.Header())
 	if out.Site != "" {
-		w.Header().Set("Content-Security-Policy", strings.Replace(ownPolicy, "frame-src 'self'", "frame-src "+out.Site, 1))
+		w.Header().Set("Content-Security-Policy", strings.Replace(ownPolicy, "frame-src 'self'", "frame-src "+out.Site,
+			1))
 	}
 	return h.show(w, r, "copy.html", cmp.Or(out.Title, chosen.URL)+", copy of "+moment(chosen.Fetched), out)
 }
@@ -161,8 +162,8 @@ func (out *viewerPage) chooseFrame(unmodified bool, v Visitor) {
 		out.Frame, out.Site, lost = at, origin, "whose address names a host"
 	}
 	out.Reduced = append(out.Reduced, "The terms prohibit modifications, so the copy is shown exactly as it was sent: "+
-		"links and images "+lost+" do not lead to archived copies. If you click on a link that names a host, your browser "+
-		"may connect to that host.")
+		"links and images "+lost+" do not lead to archived copies. If you click on a link that names a host, your "+
+		"browser may connect to that host.")
 }
 
 // reduce records why the copy is not all that the publisher sent.

@@ -94,7 +94,8 @@ func (h *Handler) explainPasted(w http.ResponseWriter, r *request) error {
 	}
 	out := explainPage{Form: form, Asked: true, Pasted: true}
 	if form.Robots == "" && form.Page == "" && form.Headers == "" && form.Against == "" {
-		return h.explainAgain(w, r, out, &fieldError{"robots", "is empty, and so are the other texts: paste one of them"})
+		return h.explainAgain(w, r, out,
+			&fieldError{"robots", "is empty, and so are the other texts: paste one of them"})
 	}
 	ctx, done, err := h.takeTurn(r)
 	if err != nil {

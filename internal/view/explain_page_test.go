@@ -53,7 +53,8 @@ func TestExplainAgain(t *testing.T) {
 
 // TestExplainScheme checks that the letter case of a scheme does not matter.
 func TestExplainScheme(t *testing.T) {
-	s := &stored{who: acap.Crawler{Names: []string{"gazer"}}, robots: map[string]string{"http://quay.example": quayRobots}}
+	s := &stored{who: acap.Crawler{Names: []string{"gazer"}},
+		robots: map[string]string{"http://quay.example": quayRobots}}
 	h := explorer(t, s)
 	for _, path := range []string{"/explain", "/api/v1/explain"} {
 		if w := get(h, "GET", path+"?url=HTTP://Quay.example/p/a"); w.Code != 200 || len(s.asked) == 0 ||
@@ -66,8 +67,8 @@ func TestExplainScheme(t *testing.T) {
 // TestExplainEmpty checks that the page does not say that a policy was read if none was.
 func TestExplainEmpty(t *testing.T) {
 	h := explorer(t, &stored{who: acap.Crawler{Names: []string{"gazer"}}})
-	for _, fields := range []map[string]string{{"page": "<p>x", "url": "http://never.example/"}, {"against": quayRobots},
-		{"page": "<p>x"}} {
+	for _, fields := range []map[string]string{{"page": "<p>x", "url": "http://never.example/"},
+		{"against": quayRobots}, {"page": "<p>x"}} {
 		body := paste(t, h, fields).Body.String()
 		if !strings.Contains(body, "so it counts as empty") || strings.Contains(body, "Read on") ||
 			strings.Contains(body, "never.example/robots.txt") || strings.Contains(body, "example.com/robots.txt") {
@@ -92,8 +93,8 @@ func TestExplainTakenDown(t *testing.T) {
 		_, body, _ = strings.Cut(body, "<main")
 		mustContain(t, "the page", body, "This page was taken down by the publisher", "request 3",
 			"These answers are in force again when the request is withdrawn")
-		if strings.Contains(body, "/requests?url=") || strings.Contains(body, "gazette") || strings.Contains(body, ":3:0") ||
-			strings.Contains(body, `<a href="/requests/3">`) != linked {
+		if strings.Contains(body, "/requests?url=") || strings.Contains(body, "gazette") ||
+			strings.Contains(body, ":3:0") || strings.Contains(body, `<a href="/requests/3">`) != linked {
 			t.Errorf("%q: %s", name, body)
 		}
 	}

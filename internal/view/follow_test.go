@@ -31,7 +31,8 @@ func TestFollow(t *testing.T) {
 		w := ask(h, "GET", sent, fromFrame...)
 		body, head := w.Body.String(), w.Header()
 		if w.Code != c.status || strings.Contains(body, "secret") || head.Get("Memento-Datetime") != "" ||
-			head.Get("Content-Security-Policy") != framedPolicy || !strings.Contains(head.Get("Cache-Control"), "no-store") {
+			head.Get("Content-Security-Policy") != framedPolicy ||
+			!strings.Contains(head.Get("Cache-Control"), "no-store") {
 			t.Errorf("%s: %d %v %s", c.robots, w.Code, head, body)
 		}
 		link := `href="` + at("/copy/", c.path) + `" target="_top"`

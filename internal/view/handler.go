@@ -45,8 +45,8 @@ type Options struct {
 	Sites      Sites // nil: there are no pages of sites
 	// Vocabularies are the newer vocabularies in which policies are read.
 	Vocabularies []acap.Vocabulary
-	// Refuses reports whether the terms refuse a reader a page, archived or not. It is called concurrently, for requests
-	// of a process of a cluster (Visitor.Shard); nil: nothing is refused.
+	// Refuses reports whether the terms refuse a reader a page, archived or not. It is called concurrently, for
+	// requests of a process of a cluster (Visitor.Shard); nil: nothing is refused.
 	Refuses func(ctx context.Context, address string, who present.Reader) bool
 	// Totals returns counts and sizes of the whole archive. It is called concurrently. nil: there are none.
 	Totals func(ctx context.Context) (present.Totals, error)

@@ -14,7 +14,8 @@ var linkAttributes = regexp.MustCompile(`\s(?:href|src)="([^"]*)"`)
 // TestLinks follows all links of pages of this server, and checks that none leads to nothing. The address of an
 // archived page may contain characters that templates, browsers or servers treat in a special way.
 func TestLinks(t *testing.T) {
-	for _, path := range []string{"/paren(1)", "/quote'x", "/a//b/../c", "/a;b=c,d", "/%2F%25%28", "/ü?ü=1&b='(2)'", "/?",
+	for _, path := range []string{"/paren(1)", "/quote'x", "/a//b/../c", "/a;b=c,d", "/%2F%25%28", "/ü?ü=1&b='(2)'",
+		"/?",
 		"/a*!$~@:b", "/http://other.example//x?y", "/a|b^c`d", "/%zz", "/a\"b<c>"} {
 		s, h := stocked(t)
 		page := stock.Site + path

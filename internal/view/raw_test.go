@@ -191,7 +191,8 @@ func TestRawStatus(t *testing.T) {
 				w.Header().Get("Cache-Control") != "no-store" {
 				t.Errorf("%s, %s: %d %v", c.robots, prefix, w.Code, w.Header())
 			}
-			never := strings.ReplaceAll(ask(h, "GET", at(prefix, "/b")).Body.String(), stock.Site+"/b<", stock.Site+"/a<")
+			never := strings.ReplaceAll(ask(h, "GET", at(prefix, "/b")).Body.String(), stock.Site+"/b<",
+				stock.Site+"/a<")
 			if c.status == 404 && never != w.Body.String() {
 				t.Errorf("%s: a page never archived looks different", prefix)
 			}

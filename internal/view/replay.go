@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
-// replayHost is the meaning of the label in front of the replay domain in a host name. Below this name, an unmodified copy has the paths
-// that its site had, so that addresses that begin with a slash lead to archived copies.
+// replayHost is the meaning of the label in front of the replay domain in a host name. Below this name, an unmodified
+// copy has the paths that its site had, so that addresses that begin with a slash lead to archived copies.
 type replayHost struct {
 	at     time.Time
 	origin string // scheme, host and port of the archived site

@@ -50,7 +50,8 @@ func FuzzLabel(f *testing.F) {
 			return
 		}
 		if name, ok := labelOf(noon, normal); ok {
-			if l, ok := parseLabel(name); !ok || l.at != noon || originOf(normal) != l.origin || strings.Contains(name, ".") {
+			if l, ok := parseLabel(name); !ok || l.at != noon || originOf(normal) != l.origin ||
+				strings.Contains(name, ".") {
 				t.Errorf("%s: %s means %v", normal, name, l)
 			}
 		}
@@ -110,7 +111,8 @@ func TestReplay(t *testing.T) {
 		}
 		if w.Code == 200 && c.path != "/robots.txt" {
 			policy := head.Get("Content-Security-Policy")
-			if !strings.HasSuffix(policy, "frame-ancestors "+who.Ancestors) || head.Get("Cache-Control") != "private, no-store" {
+			if !strings.HasSuffix(policy, "frame-ancestors "+who.Ancestors) ||
+				head.Get("Cache-Control") != "private, no-store" {
 				t.Errorf("%s: %v", c.path, head)
 			}
 		}

@@ -36,7 +36,8 @@ func (t *turns) take(ctx context.Context, client netip.Addr) (done func(), err e
 	if t.clients[client] > mostWaiting {
 		t.mu.Unlock()
 		return nil, &Problem{Status: http.StatusTooManyRequests, Code: "rate", Title: "Too many requests at once",
-			Detail: "Earlier requests of your address are still being answered; wait for their answers.", Retry: time.Second}
+			Detail: "Earlier requests of your address are still being answered; wait for their answers.",
+			Retry:  time.Second}
 	}
 	t.clients[client]++
 	t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// TestTurns checks that a client with too many waiting requests is refused, while others wait, and that an ended turn is
-// given to the next request.
+// TestTurns checks that a client with too many waiting requests is refused, while others wait, and that an ended turn
+// is given to the next request.
 func TestTurns(t *testing.T) {
 	one := newTurns(1)
 	first, second := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
@@ -64,8 +64,8 @@ func (t *turns) count(client netip.Addr) int {
 	return t.clients[client]
 }
 
-// TestHeavyCopy checks that a page whose addresses would become too long is offered unchanged, to save, and that nothing
-// is made for a client that went away.
+// TestHeavyCopy checks that a page whose addresses would become too long is offered unchanged, to save, and that
+// nothing is made for a client that went away.
 func TestHeavyCopy(t *testing.T) {
 	s, h := stocked(t)
 	base := "http://quay.example/" + strings.Repeat("d/", 1000)

@@ -195,11 +195,13 @@ func TestVersionsPicked(t *testing.T) {
 		}
 	}
 	contains(t, body, `<form class="picked" id="compare" action="/compare" method="get">`)
-	contains(t, ask(handler(t, years(1, 1)), "GET", "/versions/"+stock.Site+"/a?b").Body.String(), "!radio", "!/compare")
+	contains(t, ask(handler(t, years(1, 1)), "GET", "/versions/"+stock.Site+"/a?b").Body.String(), "!radio",
+		"!/compare")
 	s, h := stocked(t)
 	s.Hold("/a", "<p>one", noon)
 	s.Hold("/a", "<p>two", noon.AddDate(0, 0, 1))
-	for robots, can := range map[string]bool{"": true, "ACAP-allow-present: / prohibited-modification=translation": true,
+	for robots, can := range map[string]bool{"": true,
+		"ACAP-allow-present: / prohibited-modification=translation":          true,
 		"ACAP-allow-present: / prohibited-modification=style":                false,
 		"ACAP-allow-present-oldcopy: / prohibited-modification=style":        false,
 		"ACAP-allow-present: / prohibited-context=within-user-frame":         false,

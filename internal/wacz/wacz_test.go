@@ -94,7 +94,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	all := entries(t, file)
 	var p dataPackage
-	if err := json.Unmarshal([]byte(all[description]), &p); err != nil || p.Version != "1.1.1" || len(p.Resources) != 3 {
+	if err := json.Unmarshal([]byte(all[description]), &p); err != nil || p.Version != "1.1.1" ||
+		len(p.Resources) != 3 {
 		t.Errorf("%v, %+v", err, p)
 	}
 	want := pagesHeader + "\n" + `{"url":"http://a.example/?a&b","ts":"2026-11-28T00:00:00Z"}` + "\n"

@@ -20,12 +20,14 @@ func TestConfirm(t *testing.T) {
 	}
 	b.login("publisher", good)
 	form := submission7(b.formToken())
-	if body := b.do("GET", "/requests?url=https://quay.example/x", nil).Body.String(); strings.Contains(body, "checked") {
+	if body := b.do("GET", "/requests?url=https://quay.example/x",
+		nil).Body.String(); strings.Contains(body, "checked") {
 		t.Errorf("an action is chosen: %s", body)
 	}
 	form.Del("confirmed")
 	w := b.do("POST", "/requests", form)
-	for _, part := range []string{"5 versions of this page, 27 February 2026, 00:00 UTC to 1 March 2026, 00:00 UTC, will",
+	for _, part := range []string{"5 versions of this page, 27 February 2026, 00:00 UTC to 1 March 2026, 00:00 UTC, " +
+		"will",
 		`name="confirmed" value="yes"`, `name="key" value="k"`, `name="url" value="https://quay.example/x"`, "Erase them"} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("no %q in %s", part, w.Body)

@@ -59,7 +59,8 @@ func (s *Server) pages() (h http.Handler, answers func(at string) bool) {
 
 // noPage returns the problem for a page that does not exist.
 func noPage() error {
-	return &problem{status: http.StatusNotFound, code: "no-page", detail: "the address leads to no page of this archive"}
+	return &problem{status: http.StatusNotFound, code: "no-page",
+		detail: "the address leads to no page of this archive"}
 }
 
 // page returns the handler for one path, which does not exist if do is nil. It answers errors as pages.
@@ -144,8 +145,8 @@ func (s *Server) askForLogin(w http.ResponseWriter, r *http.Request) {
 	program := !strings.Contains(r.Header.Get("Accept"), "text/html") &&
 		slices.ContainsFunc(forPrograms, func(prefix string) bool { return strings.HasPrefix(r.RequestURI, prefix) })
 	if s.o.Frame == nil || program || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		fail(w, rejection(actions.BadCredential, "this archive can be read only after a login, or with the access token of "+
-			"a publisher in the header Authorization: Bearer"))
+		fail(w, rejection(actions.BadCredential, "this archive can be read only after a login, or with the access "+
+			"token of a publisher in the header Authorization: Bearer"))
 		return
 	}
 	http.Redirect(w, r, "/login?next="+url.QueryEscape(r.RequestURI), http.StatusSeeOther)
@@ -267,8 +268,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// redirect redirects to a path of this server as it is. http.Redirect would change slashes and dots in it, also those of
-// an address that it contains.
+// redirect redirects to a path of this server as it is. http.Redirect would change slashes and dots in it, also those
+// of an address that it contains.
 func redirect(w http.ResponseWriter, path string, status int) {
 	w.Header().Set("Location", path)
 	w.WriteHeader(status)

@@ -629,7 +629,8 @@ func TestLoginToRead(t *testing.T) {
 	program := f.browser(t, "http://localhost")
 	for token, want := range map[string]int{good: 200, "acap_wrong": 401} {
 		program.header = map[string]string{"Authorization": "Bearer " + token}
-		for _, path := range []string{"/api/v1/search?q=x", "/cdx?url=x", "/timegate/http://quay.example/", "/openapi.json",
+		for _, path := range []string{"/api/v1/search?q=x", "/cdx?url=x", "/timegate/http://quay.example/",
+			"/openapi.json",
 			"/raw/20260301000000/http://quay.example/", "/feed.atom?q=x"} {
 			w := program.do("GET", path, nil)
 			if w.Code != want || (want == 401) != (w.Header().Get("WWW-Authenticate") != "") {

@@ -39,7 +39,8 @@ func (s *Server) setReplay(who *view.Visitor, r *http.Request) {
 		if _, _, err := net.SplitHostPort(name); err != nil {
 			name += port
 		}
-		if !strings.Contains(name, "[") && !strings.HasPrefix(name, anyAddress) { // a Content-Security-Policy cannot name an IPv6 address
+		// a Content-Security-Policy cannot name an IPv6 address
+		if !strings.Contains(name, "[") && !strings.HasPrefix(name, anyAddress) {
 			hosts = append(hosts, scheme+name)
 		}
 	}

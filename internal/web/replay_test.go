@@ -40,7 +40,8 @@ func TestReplayDomain(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/login", "/requests", "/api/v1/key", "/v1/requests", "/assets/x", "//a//b?c"} {
 		status, who, at := get("20260105120000h-00-quay.replay.example:81", path)
-		if status != 200 || at != path || who.Label != "20260105120000h-00-quay" || who.Name != "" || who.Replay != "" ||
+		if status != 200 || at != path || who.Label != "20260105120000h-00-quay" || who.Name != "" ||
+			who.Replay != "" ||
 			who.Base != "https://archive.example:81" ||
 			who.Ancestors != "https://archive.example:81 https://localhost:81" {
 			t.Errorf("%s: %d %+v %s", path, status, who, at)

@@ -204,8 +204,8 @@ func listCall(q url.Values) (c actions.Call, err error) {
 				err = errLimit
 			}
 		default:
-			return c, malformed("a list can be narrowed by origin, action, state, url, since and standing, and paged by after " +
-				"and limit, not by " + strconv.Quote(name))
+			return c, malformed("a list can be narrowed by origin, action, state, url, since and standing, and paged " +
+				"by after and limit, not by " + strconv.Quote(name))
 		}
 		if err != nil {
 			return c, malformed(name + " must be " + formOf[name])
@@ -364,7 +364,8 @@ func (s *Server) overdue(st *actions.Status) string {
 	case !st.TakeDown.IsZero() && st.TakeDown.Before(before):
 		return fmt.Sprintf("a take-down has been due since %s", st.TakeDown.UTC().Format(time.RFC3339))
 	case !st.Erased.IsZero() && st.Erased.Before(before):
-		return fmt.Sprintf("files have not been compacted since the erasure at %s", st.Erased.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("files have not been compacted since the erasure at %s",
+			st.Erased.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

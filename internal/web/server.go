@@ -296,7 +296,8 @@ func answer(w http.ResponseWriter, r *http.Request, do map[string]handler) error
 		slices.Sort(methods)
 		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
-		return &problem{status: http.StatusMethodNotAllowed, code: "method", detail: "use " + strings.Join(methods, " or ")}
+		return &problem{status: http.StatusMethodNotAllowed, code: "method",
+			detail: "use " + strings.Join(methods, " or ")}
 	}
 	return fn(w, r)
 }

@@ -334,8 +334,9 @@ func TestAnswers(t *testing.T) {
 		t.Error(h, body)
 	}
 	s.reached()
-	s.ask(t, asked{"GET", "/api/v1/requests?action=take-down&state=done&after=3&limit=2&origin=HTTPS://Reef.example:443" +
-		"&since=2026-01-01T00:00:00Z&standing=true", "", nil})
+	s.ask(t,
+		asked{"GET", "/api/v1/requests?action=take-down&state=done&after=3&limit=2&origin=HTTPS://Reef.example:443" +
+			"&since=2026-01-01T00:00:00Z&standing=true", "", nil})
 	if f := s.calls[0].Filter; f.Action != "take-down" || f.State != actions.Done || f.After != 3 || f.Limit != 2 ||
 		!slices.Equal(f.Origins, []string{"https://reef.example"}) || f.Since.Year() != 2026 || !f.Standing {
 		t.Errorf("%+v", f)
@@ -389,8 +390,9 @@ func TestHostEverywhere(t *testing.T) {
 	go func() { ended <- s.ServeAdmin(everywhere{l}) }()
 	at := l.Addr().String()
 	_, port, _ := net.SplitHostPort(at)
-	for host, want := range map[string]int{at: 200, "localhost:" + port: 200, "[::1]:" + port: 200, "192.0.2.7:" + port: 200,
-		"requests.example": 200, "192.0.2.7": 421, "192.0.2.7:1": 421, "evil.example:" + port: 421, "*:" + port: 421} {
+	for host, want := range map[string]int{at: 200, "localhost:" + port: 200, "[::1]:" + port: 200,
+		"192.0.2.7:" + port: 200, "requests.example": 200, "192.0.2.7": 421, "192.0.2.7:1": 421,
+		"evil.example:" + port: 421, "*:" + port: 421} {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+at+"/readyz", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -418,7 +420,8 @@ func TestProxiesOnly(t *testing.T) {
 	s.public.names["localhost"] = true
 	for _, proxied := range []bool{true, false} {
 		s.proxied = proxied
-		for at, want := range map[string]int{"203.0.113.9:1": 401, "127.0.0.1:1": 401, "192.0.2.1:1": 403, "[2001:db8::1]:1": 403} {
+		for at, want := range map[string]int{"203.0.113.9:1": 401, "127.0.0.1:1": 401, "192.0.2.1:1": 403,
+			"[2001:db8::1]:1": 403} {
 			r := httptest.NewRequest("POST", "http://localhost/api/v1/requests", strings.NewReader("{}"))
 			r.RequestURI, r.RemoteAddr = "/api/v1/requests", at
 			w := httptest.NewRecorder()

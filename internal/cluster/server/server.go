@@ -16,8 +16,8 @@ const startTime = 20 * time.Second
 // Start starts a server on a free port of loopback, which stores its data in dir. It returns the address of the server.
 // The caller calls stop.
 func Start(dir string) (address string, stop func(), err error) {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir,
-		NoSigs: true, NoLog: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true,
+		StoreDir: dir, NoSigs: true, NoLog: true})
 	if err != nil {
 		return "", nil, fmt.Errorf("the NATS server cannot be started: %w", err)
 	}

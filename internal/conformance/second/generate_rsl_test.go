@@ -50,8 +50,8 @@ func (m *maker) spoiled(body string) string {
 // licenceXML writes a license element.
 func (m *maker) licenceXML() string {
 	tokens := func() string {
-		return strings.Join(m.some(2, "ai-train", "ai-input", "ai-index", "ai-all", "all", "search", "search", "ai-train",
-			"x", "AI-TRAIN"), m.pick(" ", " ", ",", ", "))
+		return strings.Join(m.some(2, "ai-train", "ai-input", "ai-index", "ai-all", "all", "search", "search",
+			"ai-train", "x", "AI-TRAIN"), m.pick(" ", " ", ",", ", "))
 	}
 	s := ""
 	if !m.chance(4) {

@@ -82,12 +82,13 @@ func (e *engine) associated(usage string, adverts []advert, u *url.URL) opinion 
 
 // asksForLicence reports whether an answer with the status 401 or 402 asks for a licence.
 func asksForLicence(r response) bool {
-	return (r.Status == 401 || r.Status == 402) && slices.ContainsFunc(canonical(r.Header)["Www-Authenticate"], func(s string) bool {
-		return slices.ContainsFunc(strings.Split(s, ","), func(challenge string) bool {
-			scheme, _, _ := strings.Cut(strings.TrimSpace(challenge), " ")
-			return strings.EqualFold(scheme, "License")
+	return (r.Status == 401 || r.Status == 402) && slices.ContainsFunc(canonical(r.Header)["Www-Authenticate"],
+		func(s string) bool {
+			return slices.ContainsFunc(strings.Split(s, ","), func(challenge string) bool {
+				scheme, _, _ := strings.Cut(strings.TrimSpace(challenge), " ")
+				return strings.EqualFold(scheme, "License")
+			})
 		})
-	})
 }
 
 // needsServer reports whether a licence server must be asked before u is requested, or after the

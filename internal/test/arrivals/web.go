@@ -84,7 +84,8 @@ func Forbidden(path string) bool {
 // Redirects reports whether a text contains the path of a page that redirects to another host, or of a forbidden page
 // that can be reached only through such a redirect.
 func Redirects(text string) bool {
-	return strings.Contains(text, movedTo) || strings.Contains(text, movedShut) || strings.Contains(text, closed+"moved")
+	return strings.Contains(text, movedTo) || strings.Contains(text, movedShut) ||
+		strings.Contains(text, closed+"moved")
 }
 
 const (
@@ -113,7 +114,8 @@ func arrivedFrom(i int) string { return fmt.Sprintf("/from/%d", i) }
 // robots returns the robots.txt of host i. Half of the hosts use ACAP, half RFC 9309.
 func (w *web) robots(i int) string {
 	if i%2 == 0 {
-		text := "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-crawl: " + shut + "\nACAP-disallow-crawl: " + closed + "\n"
+		text := "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-crawl: " + shut + "\nACAP-disallow-crawl: " +
+			closed + "\n"
 		if w.is(i, crediting) {
 			text += "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:" +
 				w.url(w.next(i), creditPath) + "\n"

@@ -34,7 +34,8 @@ func build(dir, folder string, pkgs []*pkg, x *finder) (worker string, err error
 		return "", err
 	}
 	worker = filepath.Join(folder, "worker")
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", replace, "-o", worker, "./internal/test/mutants/worker")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", replace, "-o", worker,
+		"./internal/test/mutants/worker")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the mutated engine does not compile: %w\n%s", err, out)

@@ -20,13 +20,14 @@ import (
 const module = "github.com/acapcrawl/acapcrawl"
 
 // engine lists the packages whose files are mutated.
-var engine = []string{"acap", "page", "policy", "preference", "terms", "snippet"}
+var engine = []string{"acap", "page", "policy", "internal/preference", "terms", "snippet"}
 
 // everyBranch reports whether some case must notice every mutant of a file, although most comments
 // there name no reading: almost each branch is a rule of a vocabulary. Findings, their places and
 // their corrections are not part of an answer.
 func everyBranch(file string) bool {
-	for _, start := range []string{"internal/preference/check_", "internal/preference/correct", "internal/preference/place"} {
+	for _, start := range []string{"internal/preference/check_", "internal/preference/correct",
+		"internal/preference/place"} {
 		if strings.HasPrefix(file, start) {
 			return false
 		}
@@ -74,7 +75,7 @@ type listed struct {
 // load parses and type-checks the packages of the module in dir that package conformance depends
 // on, and that package.
 func load(dir string) ([]*pkg, error) {
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./conformance")
+	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./internal/conformance")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -97,7 +97,8 @@ func newCheckout(t *testing.T) checkout {
 	t.Helper()
 	g := checkout{newJob(t)}
 	g.env = append(g.env, "PATH="+os.Getenv("PATH"), "GOWORK=off", "GOTOOLCHAIN=local", "GOFLAGS=",
-		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "PRE_COMMIT_HOME="+filepath.Join(g.temp, "pre-commit"))
+		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "PRE_COMMIT_HOME="+
+			filepath.Join(g.temp, "pre-commit"))
 	for _, who := range []string{"AUTHOR", "COMMITTER"} {
 		g.env = append(g.env, "GIT_"+who+"_NAME=Tester", "GIT_"+who+"_EMAIL=tester@example.com")
 	}

@@ -9,7 +9,7 @@ import (
 
 // Header fields that identify the operator are sent to the host that they are for, and to no other one, also after a
 // redirect. They are not in the recorded head, unless that is wanted.
-func TestSecrets(t *testing.T) {
+func TestCredentials(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		var ours, theirs []http.Header
 		other := newSite(t, func(w http.ResponseWriter, r *http.Request) { theirs = append(theirs, r.Header) })
@@ -19,7 +19,7 @@ func TestSecrets(t *testing.T) {
 				http.Redirect(w, r, other.URL+"/there", http.StatusFound)
 			}
 		})
-		g := newGate(t, Options{KeepSecrets: keep, Secrets: func(u *url.URL) http.Header {
+		g := newGate(t, Options{KeepCredentials: keep, Credentials: func(u *url.URL) http.Header {
 			if u.Host != s.url(t).Host {
 				return nil
 			}
@@ -57,10 +57,10 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// The heads of HTTP/2, which are written in the form of HTTP/1.1, have no secrets either.
-func TestSecretsHTTP2(t *testing.T) {
+// The heads of HTTP/2, which are written in the form of HTTP/1.1, contain no credentials either.
+func TestCredentialsHTTP2(t *testing.T) {
 	s, trust := secure(t, true, func(http.ResponseWriter, *http.Request) {})
-	g := newGate(t, Options{AllowPrivate: true, Secrets: func(*url.URL) http.Header {
+	g := newGate(t, Options{AllowPrivate: true, Credentials: func(*url.URL) http.Header {
 		return http.Header{"X-Key": {"opensesame"}}
 	}}, rule(open))
 	g.transport.TLSClientConfig = trust

@@ -6,12 +6,12 @@ import (
 	"net/url"
 )
 
-// addSecrets adds the fields of Options.Secrets for u to h, and returns the names of those that it has added.
-func (g *Gate) addSecrets(h http.Header, u *url.URL) (names []string) {
-	if g.o.Secrets == nil {
+// addCredentials adds the fields of Options.Credentials for u to h, and returns the names of those that it has added.
+func (g *Gate) addCredentials(h http.Header, u *url.URL) (names []string) {
+	if g.o.Credentials == nil {
 		return nil
 	}
-	for name, values := range g.o.Secrets(u) {
+	for name, values := range g.o.Credentials(u) {
 		name = http.CanonicalHeaderKey(name)
 		h[name] = values
 		names = append(names, name)
@@ -26,11 +26,11 @@ func redacted(head []byte, names []string) []byte {
 	var out []byte
 	for line := range bytes.SplitAfterSeq(head, []byte("\n")) {
 		name, _, field := bytes.Cut(line, []byte(":"))
-		secret := false
+		credential := false
 		for _, n := range names {
-			secret = secret || field && http.CanonicalHeaderKey(string(name)) == n
+			credential = credential || field && http.CanonicalHeaderKey(string(name)) == n
 		}
-		if !secret {
+		if !credential {
 			out = append(out, line...)
 			continue
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// newSecrets returns the header fields that identify the operator to the host of a URL, from the files that the
+// newCredentials returns the header fields that identify the operator to the host of a URL, from the files that the
 // settings credentials and cookies name; nil if they name none. Cookies that hosts set are not kept.
-func newSecrets(cfg *config.Config) (func(*url.URL) http.Header, error) {
+func newCredentials(cfg *config.Config) (func(*url.URL) http.Header, error) {
 	headers := map[string]http.Header{}
 	if cfg.Credentials != "" {
 		list, err := config.LoadCredentials(cfg.Credentials)
@@ -41,7 +41,7 @@ func newSecrets(cfg *config.Config) (func(*url.URL) http.Header, error) {
 	if len(headers) == 0 && jar == nil {
 		return nil, nil
 	}
-	return func(u *url.URL) http.Header { return secretsFor(u, headers, jar) }, nil
+	return func(u *url.URL) http.Header { return credentialsFor(u, headers, jar) }, nil
 }
 
 // addCredential adds the header fields of c under the key of its origin.
@@ -64,8 +64,8 @@ func addCredential(headers map[string]http.Header, c config.Credential) error {
 	return nil
 }
 
-// secretsFor returns the header fields for one URL.
-func secretsFor(u *url.URL, headers map[string]http.Header, jar http.CookieJar) http.Header {
+// credentialsFor returns the header fields for one URL.
+func credentialsFor(u *url.URL, headers map[string]http.Header, jar http.CookieJar) http.Header {
 	out := http.Header{}
 	if key, err := policy.Key(u); err == nil {
 		out = headers[key].Clone()
