@@ -51,7 +51,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 			all := maps.Clone(commands)
 			all["interrupted"], all["runs"] = cmdInterrupted, cmdRuns
-			testscript.Run(t, testscript.Params{Files: []string{file}, Setup: setup, Cmds: all})
+			testscript.Run(t, testscript.Params{Files: []string{file}, Setup: setup, Cmds: all, Condition: condition})
 		})
 	}
 }
@@ -83,6 +83,8 @@ func documentScript(t *testing.T, name, text string) string {
 			script.WriteString("status 1 " + line + "\ncmp stdout told-of-signals.txt\n")
 		case line == "acapcrawl watch", line == "acapcrawl serve":
 			script.WriteString("interrupted " + line + "\n")
+		case strings.Contains(line, " --render "):
+			script.WriteString("[chromium] env ACAPCRAWL_CHROMIUM_SANDBOX=$SANDBOX\n[chromium] runs " + local + "\n")
 		case strings.Contains(line, "--run 'wget"):
 			script.WriteString("[exec:wget] runs " + local + "\n")
 		case strings.HasPrefix(line, "acapcrawl "):
@@ -127,6 +129,8 @@ ACAP-crawler: *
 ACAP-disallow-crawl: /private/
 -- site/index.html --
 <!DOCTYPE html><html lang="en"><title>The Quay</title><p><a href="/news/ferry.html">Ferry</a> <a href="/private/">Members</a></p></html>
+-- site/app/index.html --
+<!DOCTYPE html><html lang="en"><title>Timetable</title><p id=app></p><script>app.append("The ferry leaves at nine.")</script></html>
 -- site/news/ferry.html --
 <!DOCTYPE html><html lang="en"><title>A new ferry</title><p>The new ferry left the harbour at dawn, to the sound of every horn on the quay.</p></html>
 `)

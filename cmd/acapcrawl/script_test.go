@@ -101,19 +101,22 @@ func TestScript(t *testing.T) {
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds:  commands,
-		Condition: func(cond string) (bool, error) {
-			switch cond {
-			case "chromium":
-				program, _ := pagecheck.FindChromium()
-				return program != "", nil
-			case "bash-completion":
-				_, err := os.Stat("/usr/share/bash-completion/bash_completion")
-				_, missing := exec.LookPath("bash")
-				return err == nil && missing == nil, nil
-			}
-			return false, fmt.Errorf("unknown condition %s", cond)
-		},
+		Condition: condition,
 	})
+}
+
+// condition evaluates the conditions of scripts that testscript does not know.
+func condition(cond string) (bool, error) {
+	switch cond {
+	case "chromium":
+		program, _ := pagecheck.FindChromium()
+		return program != "", nil
+	case "bash-completion":
+		_, err := os.Stat("/usr/share/bash-completion/bash_completion")
+		_, missing := exec.LookPath("bash")
+		return err == nil && missing == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %s", cond)
 }
 
 type sitesKey struct{}
