@@ -98,9 +98,9 @@ func (j joined) Run() int {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:   "testdata/script",
-		Setup: setup,
-		Cmds:  commands,
+		Dir:       "testdata/script",
+		Setup:     setup,
+		Cmds:      commands,
 		Condition: condition,
 	})
 }
