@@ -103,24 +103,31 @@ func (s *Stock) HoldPicture(path string, fetched time.Time) {
 // HoldAnswer archives and indexes those parts of the answer of a server that robots.txt permits to store.
 func (s *Stock) HoldAnswer(address string, status int, header http.Header, body []byte, fetched time.Time) {
 	s.t.Helper()
-	u, err := url.Parse(address)
+	s.HoldHop(page.Hop{URL: address, Method: http.MethodGet, Status: status, Header: header, Body: body, Start: fetched})
+}
+
+// HoldHop archives and indexes those parts of an answer, and of the document that its scripts made, that robots.txt
+// permits to store.
+func (s *Stock) HoldHop(hop page.Hop) {
+	s.t.Helper()
+	u, err := url.Parse(hop.URL)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	pg := page.New([]page.Hop{{URL: u.String(), Method: http.MethodGet, Status: status, Header: header,
-		Body: body, Start: fetched}})
+	pg, fetched := page.New([]page.Hop{hop}), hop.Start
 	policy, err := s.Policy(context.Background(), u)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	t := terms.Of(context.Background(), policy, u, pg, terms.Sources{Policies: s}, acap.Facts{Now: fetched})
 	content, indexed := t.Text()
-	copied, cut, kept := t.Copy(acap.Preserve)
-	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: status, MIME: pg.MIME(),
+	holding := t.HoldingCopy(false)
+	kept := holding.Preserve.Allowed
+	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: hop.Status, MIME: pg.MIME(),
 		Language: pg.Language(), Own: pg.Own(), Kept: t.Keep(kept, content)},
-		Fetched: fetched, Header: header, Index: indexed, Cut: cut}
+		Fetched: fetched, Header: hop.Header, Index: indexed, Cut: holding.Cut}
 	if kept {
-		d.Body = copied
+		d.Body, d.Rendered = holding.Body, holding.Rendered
 	}
 	if _, err := s.Archive.Receive(context.Background(), d); err != nil {
 		s.t.Fatal(err)
