@@ -292,7 +292,8 @@ func (a *Archive) Stats() (s Stats, err error) {
 
 func (c counts) stats() Stats {
 	return Stats{Captures: int(c.Captures), Resources: int(c.Resources), Bodies: int(c.Bodies), Aliases: int(c.Aliases),
-		Tombstones: int(c.Tombstones), Pictures: int(c.Pictures), Rendered: int(c.Rendered), Bytes: int64(c.Bytes), Raw: int64(c.Raw),
+		Tombstones: int(c.Tombstones), Pictures: int(c.Pictures), Rendered: int(c.Rendered),
+		Bytes: int64(c.Bytes), Raw: int64(c.Raw),
 		Stored: int64(c.Stored)}
 }
 

@@ -158,8 +158,8 @@ func innerText(n *html.Node) string {
 	return b.String()
 }
 
-// SetLicences replaces the associations with licence documents in Own by those in list, in which
-// the documents are read. For a rendered page, those of Own.Scripted follow those of Own. Call it before others use the page.
+// SetLicences replaces the associations with licence documents in Own by those in list, in which the documents are
+// read. For a rendered page, those of Own.Scripted follow those of Own. Call it before others use the page.
 func (p *Page) SetLicences(list []acap.Licence) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

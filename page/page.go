@@ -14,10 +14,10 @@ import (
 // Hop is one request and its response in the redirect chain to a page.
 type Hop = hop.Hop
 
-// Page is the response that the last hop of a redirect chain received. It is decoded and parsed
-// once, on first use. If its scripts ran (Hop.Rendered), text, links and statements on elements are
-// those of the document that they made, and Own holds the statements before and after. A Page is safe for concurrent use; the caller must not change its hops or
-// their bytes.
+// Page is the response that the last hop of a redirect chain received. It is decoded and parsed once, on first use.
+// If its scripts ran (Hop.Rendered), text, links and statements on elements are those of the document that they made,
+// and Own holds the statements before and after. A Page is safe for concurrent use; the caller must not change its
+// hops or their bytes.
 type Page struct {
 	hops     []Hop
 	sent     *Page // the page as sent; nil if the page was not rendered

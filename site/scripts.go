@@ -106,7 +106,8 @@ func (s *scripts) reportFailed(pg *page.Page, why error) {
 	s.mu.Lock()
 	s.count.Failed++
 	s.mu.Unlock()
-	s.log.Warn("the scripts of a page were not run, and it is kept as it was sent", "url", pg.URL().String(), "why", why)
+	s.log.Warn("the scripts of a page were not run, and it is kept as it was sent", "url", pg.URL().String(),
+		"why", why)
 	if s.failed != nil {
 		s.failed(pg, why)
 	}
@@ -127,7 +128,8 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	if err != nil {
 		return out, err
 	}
-	t := terms.Of(ctx, origin, pg.URL(), pg, terms.Sources{Policies: s, Licences: s.site.policy}, acap.Facts{Now: time.Now()})
+	sources := terms.Sources{Policies: s, Licences: s.site.policy}
+	t := terms.Of(ctx, origin, pg.URL(), pg, sources, acap.Facts{Now: time.Now()})
 	if !t.Decide(acap.Crawl).Allowed || terms.TakeDown(origin, pg.URL()) != nil {
 		return out, nil
 	}

@@ -148,8 +148,8 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	if status/100 == 2 && !pg.Rendered() && pg.AppearsEmpty() {
 		e := entry
 		e.Use, e.Reason = acap.Index, reasonScripts
-		e.Why = fmt.Sprintf("%s appears empty: what its scripts add is not seen, because they are not run; crawl --render runs them",
-			pg.URL())
+		e.Why = fmt.Sprintf("%s appears empty: what its scripts add is not seen, because they are not run; "+
+			"crawl --render runs them", pg.URL())
 		r.add(e)
 	}
 	for _, use := range []acap.Usage{acap.Preserve, acap.Index} {

@@ -84,7 +84,8 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 // eraseScripted erases a page that scripts made from the erased resource at address: what they made of it
 // cannot be separated from the rest. The page is crawled again soon.
 func (h *Holdings) eraseScripted(ctx context.Context, page, address string) error {
-	if _, err := h.Erase(ctx, page, takenDown, "its scripts made it from "+address+", which is taken down"); err != nil {
+	_, err := h.Erase(ctx, page, takenDown, "its scripts made it from "+address+", which is taken down")
+	if err != nil {
 		return err
 	}
 	return h.o.Hasten(ctx, []string{page})

@@ -184,8 +184,8 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 	return false
 }
 
-// Without returns k without everything made from the resource at address, except what scripts made of it. changed reports whether
-// anything was removed; entry reports whether the index entry was made from the resource.
+// Without returns k without everything made from the resource at address, except what scripts made of it. changed
+// reports whether anything was removed; entry reports whether the index entry was made from the resource.
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {

@@ -120,7 +120,8 @@ func (v *version) decideCopy(who Reader) (d acap.Decision, body []byte, cut bool
 // showsRendered reports whether the document that the scripts of the page made is shown under d, and not the
 // page as sent. If a modification is prohibited, only the page as sent is shown (P1 2.5.5.5).
 func (v *version) showsRendered(d acap.Decision) bool {
-	return !v.sent && v.Page() != nil && v.Page().Rendered() && d.Changing(everyChange, "its scripts changed it").Allowed
+	return !v.sent && v.Page() != nil && v.Page().Rendered() &&
+		d.Changing(everyChange, "its scripts changed it").Allowed
 }
 
 // remade returns the header to show with a body that was changed after it was received. It removes

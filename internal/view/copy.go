@@ -172,8 +172,8 @@ func (out *viewerPage) reduce(c present.Copy) {
 		out.Reduced = append(out.Reduced, "Parts that may not be archived or shown were removed.")
 	}
 	if c.Rendered {
-		out.Reduced = append(out.Reduced, "This is the page after its scripts ran while it was archived. The page as it was "+
-			"sent is archived, too.")
+		out.Reduced = append(out.Reduced, "This is the page after its scripts ran while it was archived. The page as "+
+			"it was sent is archived, too.")
 	}
 	if c.Truncated {
 		out.Reduced = append(out.Reduced, "The end of the page is not archived.")

@@ -103,7 +103,8 @@ func (s *Stock) HoldPicture(path string, fetched time.Time) {
 // HoldAnswer archives and indexes those parts of the answer of a server that robots.txt permits to store.
 func (s *Stock) HoldAnswer(address string, status int, header http.Header, body []byte, fetched time.Time) {
 	s.t.Helper()
-	s.HoldHop(page.Hop{URL: address, Method: http.MethodGet, Status: status, Header: header, Body: body, Start: fetched})
+	s.HoldHop(page.Hop{URL: address, Method: http.MethodGet, Status: status, Header: header, Body: body,
+		Start: fetched})
 }
 
 // HoldHop archives and indexes those parts of an answer, and of the document that its scripts made, that robots.txt
