@@ -26,8 +26,9 @@ import (
 type scripts struct {
 	*session
 	browser *render.Browser
-	ctx     context.Context // when it ends, no more scripts run
-	pages   crawler.Patterns
+	ctx     context.Context  // when it ends, no more scripts run
+	pages   crawler.Patterns // pages whose scripts run
+	exclude crawler.Patterns // addresses that are not requested
 	budget  render.Budget
 	blocked func(crawler.Skip)      // called for each request that was not made
 	failed  func(*page.Page, error) // called for each page whose scripts could not run; may be nil
@@ -74,7 +75,8 @@ func (s *session) newScripts(ctx context.Context, b *render.Browser, o CrawlOpti
 	if len(want.Pages) == 0 {
 		return nil
 	}
-	return &scripts{session: s, browser: b, ctx: ctx, pages: crawler.NewPatterns(want.Pages), blocked: o.Blocked,
+	return &scripts{session: s, browser: b, ctx: ctx, pages: crawler.NewPatterns(want.Pages),
+		exclude: crawler.NewPatterns(s.site.cfg.Exclude), blocked: o.Blocked,
 		failed: o.Unrendered, stored: map[string]*storedPart{},
 		budget: render.Budget{Time: want.Time, Requests: want.Requests, Bytes: int(want.Bytes), Screens: want.Screens,
 			Images: s.site.cfg.Requisites}}
@@ -192,6 +194,8 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string) (*page.Page, erro
 	}
 	u.Fragment, u.RawFragment = "", ""
 	switch {
+	case r.exclude.Match(u):
+		return nil, fmt.Errorf("%w: %s matches exclude", errExcluded, rawurl)
 	case !r.follow.Allowed:
 		return nil, r.follow.Err(rawurl)
 	case r.asking[u.String()]:
@@ -255,6 +259,8 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) error {
 	return nil
 }
 
+var errExcluded = errors.New("not requested")
+
 // blockedRequest returns the report of a request of a script that was not made, or whose response could not
 // be used.
 func blockedRequest(page, rawurl string, err error) crawler.Skip {
@@ -267,6 +273,8 @@ func blockedRequest(page, rawurl string, err error) crawler.Skip {
 		if refusal.Rule != "" {
 			skip.Decision = acap.Decision{}
 		}
+	case errors.Is(err, errExcluded):
+		skip.State = crawler.Outside
 	case errors.As(err, &refused):
 		skip.State, skip.Decision = crawler.Refused, refused.Decision
 	}
