@@ -151,14 +151,22 @@ func (t *tab) scroll(ctx context.Context, n int) {
 	}
 }
 
-// document returns the markup of the page as it is now.
-func (t *tab) document(ctx context.Context) (string, error) {
-	root, err := cdp.Call(ctx, t.target, dom.GetDocument, dom.GetDocumentParams{Depth: new(int64)}) // only the root
-	if err != nil {
-		return "", err
+// document returns the markup of the page as it is now. If the page replaces its document meanwhile, it tries
+// again.
+func (t *tab) document(ctx context.Context) (markup string, err error) {
+	for range 10 {
+		var root dom.GetDocumentResult
+		root, err = cdp.Call(ctx, t.target, dom.GetDocument, dom.GetDocumentParams{Depth: new(int64)}) // only the root
+		if err != nil {
+			return "", err
+		}
+		var got dom.GetOuterHTMLResult
+		got, err = cdp.Call(ctx, t.target, dom.GetOuterHTML, dom.GetOuterHTMLParams{NodeID: root.Root.NodeID})
+		if err == nil || ctx.Err() != nil {
+			return got.OuterHTML, err
+		}
 	}
-	got, err := cdp.Call(ctx, t.target, dom.GetOuterHTML, dom.GetOuterHTMLParams{NodeID: root.Root.NodeID})
-	return got.OuterHTML, err
+	return "", err
 }
 
 // executed returns the kind of a part that scripts may need.
