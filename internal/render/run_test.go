@@ -169,6 +169,7 @@ func TestRunBudgets(t *testing.T) {
 	b := browse(t)
 	large := made("text/plain", strings.Repeat("x", 2000))
 	s := &served{parts: map[string]Part{there + "1.txt": large, there + "2.txt": large, there + "3.txt": large}}
+	var all sync.WaitGroup
 	small := Budget{Time: time.Second, Requests: 5, Bytes: 4000, Screens: 2}
 	for _, c := range []struct{ name, script, ended string }{
 		{"requests", `for (let i = 0; i < 10; i++) fetch("a" + i)`, "it makes more than 5 requests"},
@@ -178,14 +179,17 @@ func TestRunBudgets(t *testing.T) {
 		{"scrolling without end", `addEventListener("scroll", () => { const d = document.createElement("div"); d.style.height = "9000px"; document.body.append(d) })
 const d = document.createElement("div"); d.style.height = "9000px"; document.body.append(d)`, ""},
 	} {
-		r, err := b.Run(t.Context(), html(there+"a.html", "<body>begin<script>"+c.script+"</script>"), small, s.get)
-		if err != nil || !strings.Contains(string(r.HTML), "begin") || c.ended != "" && r.Ended != c.ended {
-			t.Errorf("%s: %q, %v", c.name, r.Ended, err)
-		}
-		if c.name == "time" && r.Ended == "" {
-			t.Errorf("%s: not ended", c.name)
-		}
+		all.Go(func() {
+			r, err := b.Run(t.Context(), html(there+"a.html", "<body>begin<script>"+c.script+"</script>"), small, s.get)
+			if err != nil || !strings.Contains(string(r.HTML), "begin") || c.ended != "" && r.Ended != c.ended {
+				t.Errorf("%s: %q, %v", c.name, r.Ended, err)
+			}
+			if c.name == "time" && r.Ended == "" {
+				t.Errorf("%s: not ended", c.name)
+			}
+		})
 	}
+	all.Wait()
 	small.Bytes = 1 << 20
 	if _, err := b.Run(t.Context(), html(there+"a.html", "<script>document.write('x'.repeat(2 << 20))</script>"), small,
 		s.get); !errors.Is(err, errLarge) {
