@@ -1,0 +1,130 @@
+package holdings
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// scripted returns a page with the document that scripts made of it from the resources at the addresses made.
+func scripted(sent, document string, made ...string) *page.Page {
+	hops := slices.Clone(pageOf(sent, a).Hops())
+	hops[0].Rendered, hops[0].Made = []byte(document), made
+	return page.New(hops)
+}
+
+const (
+	unscripted      = `<title>x</title><div id=app></div><script src=/app.js></script>`
+	scriptedArticle = `<html><head><title>Low water</title></head><body><p>The pilot waits. <a href="/b">more</a></p></body></html>`
+	scriptedPart    = `<html><head></head><body><p>The pilot waits.</p><p class="the-acap:disallow-preserve">A gull.</p></body></html>`
+)
+
+// TestReceiveScripted checks what is stored of pages that scripts made.
+func TestReceiveScripted(t *testing.T) {
+	for _, c := range []struct {
+		name, robots, sent, document string
+		refused                      string
+		copies                       []string
+		rendered                     string // of the copy; "-": none
+		pilot, gull                  bool
+		links                        int
+	}{
+		{name: "both documents", sent: unscripted, document: scriptedArticle, copies: []string{unscripted}, rendered: scriptedArticle, pilot: true, links: 1},
+		{name: "a part of the document is cut", sent: unscripted, document: scriptedPart, copies: []string{unscripted},
+			rendered: "<html><head></head><body><p>The pilot waits.</p></body></html>", pilot: true, gull: true},
+		{name: "a part of the page as sent is cut, and scripts have removed it: the whole document is prohibited",
+			sent: `<p>x<b class="the-acap:disallow-preserve">A gull.</b>`, document: scriptedArticle, refused: "preserve", rendered: "-",
+			pilot: true, links: 1},
+		{name: "META in the document", sent: unscripted,
+			document: `<head><meta name="robots" content="noindex, nofollow"></head>` + scriptedArticle,
+			copies:   []string{unscripted}, rendered: `<head><meta name="robots" content="noindex, nofollow"></head>` + scriptedArticle,
+			refused: "follow index"},
+		{name: "META that scripts removed", sent: `<meta name="robots" content="noindex">` + unscripted, document: scriptedArticle,
+			copies: []string{`<meta name="robots" content="noindex">` + unscripted}, rendered: scriptedArticle, refused: "index", links: 1},
+		{name: "the document prohibits its own crawl", sent: unscripted,
+			document: `<head><meta name="robots" content="ACAP disallow-crawl"></head>` + scriptedArticle,
+			refused:  "follow preserve index", rendered: "-"},
+		{name: "no preserve", robots: "ACAP-disallow-preserve: /", sent: unscripted, document: scriptedArticle, refused: "preserve",
+			rendered: "-", pilot: true, links: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(c.robots), Options{})
+			r := s.receive(scripted(c.sent, c.document))
+			if len(r.Links) != c.links || refused(r) != c.refused {
+				t.Errorf("links %q, refused %q", r.Links, refused(r))
+			}
+			if got := s.copies(a); !slices.Equal(got, c.copies) {
+				t.Errorf("copies %q", got)
+			}
+			if got := s.drawn()[a]; got != c.rendered && (got != "" || c.rendered != "-") {
+				t.Errorf("rendered %q", got)
+			}
+			if (s.found("pilot") != "") != c.pilot || (s.found("gull") != "") != c.gull {
+				t.Errorf("found: %q, %q", s.found("pilot"), s.found("gull"))
+			}
+		})
+	}
+}
+
+// TestSweepScripted checks pages that scripts made when the policy changes: what the page as sent or its document
+// prohibits counts, and what is shown without a copy is made of the document.
+func TestSweepScripted(t *testing.T) {
+	w := newWeb("")
+	s := open(t, t.TempDir(), w, Options{})
+	s.receive(scripted(unscripted, scriptedArticle, site+"/app.js"))
+	if again := s.receive(scripted(unscripted, scriptedArticle, site+"/app.js")); !again.Unchanged {
+		t.Error("the same documents are not the same copy")
+	}
+	if again := s.receive(scripted(unscripted, scriptedArticle+" ", site+"/app.js")); again.Unchanged || len(s.copies(a)) != 2 {
+		t.Errorf("another document is the same copy: %q", s.copies(a))
+	}
+	w.says("ACAP-disallow-preserve: /")
+	s.sweep(SweepOptions{})
+	if len(s.copies(a)) != 0 || s.found("pilot") == "" {
+		t.Errorf("%q, found %q", s.copies(a), s.found("pilot"))
+	}
+	if of := s.resource(a).Kept.Sources(); !slices.Equal(of, []string{site + "/app.js"}) {
+		t.Errorf("sources %q", of)
+	}
+	w.says("ACAP-disallow-index: /\nACAP-disallow-preserve: /")
+	s.sweep(SweepOptions{})
+	if s.found("pilot") != "" {
+		t.Error("still found")
+	}
+}
+
+// TestTakeDownScripted checks that a page is erased if something is taken down from which scripts made it, by a
+// take-down and by a sweep, and that it is crawled again. If such a resource is only gone, the page stays.
+func TestTakeDownScripted(t *testing.T) {
+	for _, way := range []string{"erase", "sweep", "gone"} {
+		t.Run(way, func(t *testing.T) {
+			w := newWeb("")
+			var again []string
+			s := open(t, t.TempDir(), w, Options{Hasten: func(_ context.Context, pages []string) error {
+				again = append(again, pages...)
+				return nil
+			}})
+			s.receive(pageOf("{}", site+"/data.json"))
+			s.receive(scripted(unscripted, scriptedArticle, site+"/data.json"))
+			switch way {
+			case "erase":
+				if _, err := s.Erase(t.Context(), site+"/data.json", takenDown, "line"); err != nil {
+					t.Fatal(err)
+				}
+			case "sweep":
+				w.says("ACAP-request-take-down: /data.json")
+				s.sweep(SweepOptions{})
+			case "gone":
+				s.receive(answer(404, site+"/data.json"))
+			}
+			if gone := way != "gone"; (len(s.copies(a)) == 0) != gone || (s.found("pilot") == "") != gone {
+				t.Errorf("copies %q, found %q", s.copies(a), s.found("pilot"))
+			}
+			if want := way == "erase"; slices.Contains(again, a) != want {
+				t.Errorf("crawled again: %q", again)
+			}
+		})
+	}
+}
