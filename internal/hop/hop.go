@@ -27,7 +27,8 @@ type Hop struct {
 	Body      []byte        // body after content codings are undone; the same slice as Wire if there were none
 	Undone    coding.Undone // how Body was decoded from Wire, if known
 	Rendered  []byte        // the document after its scripts ran, as UTF-8 HTML; nil: it was not rendered
-	Made      []string      // addresses of the resources from which the scripts made it, redirects included
+	Made      []string      // addresses of the data from which the scripts made it, redirects included
+	Ran       []string      // addresses of the scripts that made it, redirects included
 	Truncated bool          // the body is incomplete: too long, cut off, or invalidly encoded
 	Start     time.Time
 	Took      time.Duration // time from Start to the end of the body
