@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
@@ -38,38 +41,12 @@ func (p *Page) DocumentType() string {
 const RenderedType = "text/html; charset=utf-8"
 
 // withScripted returns the statements of a rendered page: those of the page as sent, and, if its scripts
-// changed them, those after its scripts ran, which only restrict. Statements on elements are about the
-// elements of the rendered document:
-//
-//   - a prohibition of an element that the scripts removed is about the whole page, because what it is
-//     about may still be there;
-//   - a statement that the scripts repeat on further elements does not count among those of the page as
-//     sent, because it could permit the further elements.
+// changed them, those after its scripts ran, which only restrict. What the elements say that scripts changed,
+// Reveals finds out.
 func withScripted(sent, scripted acap.Own) acap.Own {
-	if sameStatements(&sent, &scripted) {
-		return sent
+	if !sameStatements(&sent, &scripted) {
+		sent.Scripted = &scripted
 	}
-	more := map[string]int{} // how many more elements have a mark after the scripts ran
-	for _, m := range scripted.Marks {
-		more[m.Token]++
-	}
-	for _, m := range sent.Marks {
-		more[m.Token]--
-	}
-	marks := make([]acap.Mark, 0, len(sent.Marks))
-	for _, m := range slices.Backward(sent.Marks) {
-		switch {
-		case more[m.Token] > 0 && m.Place != acap.OnHead:
-			continue
-		case more[m.Token] < 0:
-			more[m.Token]++
-			m.Place = acap.OnHead
-		}
-		marks = append(marks, m)
-	}
-	slices.Reverse(marks)
-	sent.Marks = marks
-	sent.Scripted = &scripted
 	return sent
 }
 
@@ -84,4 +61,128 @@ func sameStatements(a, b *acap.Own) bool {
 		slices.EqualFunc(a.Licences, b.Licences, func(m, n acap.Licence) bool {
 			return tag(m.Tag, n.Tag) && m.URL == n.URL && m.Part == n.Part && string(m.Text) == string(n.Text)
 		})
+}
+
+// Reveals reports whether the part of the rendered document that c keeps has text that c cuts out of the page
+// as sent: scripts can move what an element contains, remove a mark, or give it to another element. If c does
+// not keep the page itself but only some elements, it also reports whether they have text that the kept
+// elements of the page as sent do not have: a mark that scripts add permits nothing.
+func (p *Page) Reveals(c Cut) bool {
+	if p.sent == nil || !p.tree().divides(c) && !p.sent.tree().divides(c) {
+		return false
+	}
+	was, is := p.sent.tree().divide(c), p.tree().divide(c)
+	return meets(was.cut, was.kept, is.kept) || !c.keeps(nil) && !holds(was.kept, is.runs)
+}
+
+// SentReveals reports whether the part of the page as sent that c keeps has text that c cuts out of the
+// rendered document but not out of the page as sent: scripts can give marks to elements.
+func (p *Page) SentReveals(c Cut) bool {
+	if p.sent == nil || !p.tree().divides(c) {
+		return false
+	}
+	was, is := p.sent.tree().divide(c), p.tree().divide(c)
+	cut := slices.DeleteFunc(is.cut, func(run string) bool { return slices.Contains(was.cut, run) })
+	return meets(cut, is.kept, was.kept+"\n"+was.code)
+}
+
+// divides reports whether c may keep some parts of t and cut out others.
+func (t *tree) divides(c Cut) bool { return len(t.marks)+len(t.lost) > 0 || c.Snippet && t.nosnippet }
+
+// divided is the text of a tree, divided by what a Cut keeps. White space is normalized. A run is the text of
+// one node or the value of one attribute.
+type divided struct {
+	kept string   // text that is kept, with the values of attributes
+	runs []string // kept runs
+	cut  []string // runs that are cut out
+	code string   // scripts and data that are kept
+}
+
+// divide returns the text of t as c divides it.
+func (t *tree) divide(c Cut) (d divided) {
+	s := t.scope(c)
+	var text, values, code strings.Builder
+	kept, gone := s.page, 0
+	note := func(run string) {
+		if run = strings.Join(strings.Fields(run), " "); run == "" {
+			return
+		}
+		if kept && gone == 0 {
+			d.runs = append(d.runs, run)
+		} else {
+			d.cut = append(d.cut, run)
+		}
+	}
+	walk(t.root, func(n *html.Node) bool {
+		if t.marks[n] != nil {
+			kept = s.at(n)
+		}
+		if n.Type == html.ElementNode && (gone > 0 || s.hides(n)) {
+			gone++
+		}
+		switch {
+		case n.Type == html.TextNode && isCode(n.Parent):
+			if kept && gone == 0 {
+				code.WriteString(n.Data)
+			}
+		case n.Type == html.TextNode:
+			note(n.Data)
+			if kept && gone == 0 {
+				text.WriteString(n.Data)
+			}
+		case n.Type == html.ElementNode:
+			for _, a := range n.Attr {
+				if a.Key == "class" || a.Key == "id" || a.Key == "style" {
+					continue
+				}
+				note(a.Val)
+				if kept && gone == 0 {
+					values.WriteString("\n" + a.Val)
+				}
+			}
+		}
+		return true
+	}, func(n *html.Node) {
+		if gone > 0 && n.Type == html.ElementNode {
+			gone--
+		}
+		if t.marks[n] != nil {
+			kept = s.at(n.Parent)
+		}
+	})
+	d.kept = strings.Join(strings.Fields(text.String()), " ") + "\n" + strings.Join(strings.Fields(values.String()), " ")
+	d.code = code.String()
+	return d
+}
+
+func isCode(n *html.Node) bool {
+	return n != nil && (n.DataAtom == atom.Script || n.DataAtom == atom.Style)
+}
+
+// Limits of the search for runs. Beyond them everything counts as found.
+const (
+	mostRuns     = 5000
+	mostSearched = 1 << 30 // bytes
+)
+
+// meets reports whether found contains one of runs that known does not contain.
+func meets(runs []string, known, found string) bool {
+	slices.Sort(runs)
+	runs = slices.Compact(runs)
+	if len(runs) > mostRuns || len(runs)*(len(known)+len(found)) > mostSearched {
+		return true
+	}
+	return slices.ContainsFunc(runs, func(run string) bool {
+		return strings.Contains(found, run) && !strings.Contains(known, run)
+	})
+}
+
+// holds reports whether text contains all runs.
+func holds(text string, runs []string) bool {
+	slices.Sort(runs)
+	runs = slices.Compact(runs)
+	if len(runs) > mostRuns || len(runs)*len(text) > mostSearched {
+		return false
+	}
+	return !slices.ContainsFunc(runs, func(run string) bool { return !strings.Contains(text, run) })
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -78,17 +79,12 @@ func TestScriptedStatements(t *testing.T) {
 		{"META that scripts add", "", meta, acap.Follow, nil, false},
 		{"META that scripts remove", meta, "", acap.Follow, nil, false},
 		{"an element statement that scripts add", "x", p(u), acap.Index, []string{u}, false},
-		{"a prohibited element that scripts remove makes the page prohibited", p(u), "<p>x</p>", acap.Index, nil, false},
-		{"one of two that scripts remove, too", p(u) + p(u), p(u), acap.Index, nil, false},
 		{"a permitted element that scripts add to a prohibited page",
 			`<meta name=robots content="ACAP disallow-index">`, `<meta name=robots content="ACAP disallow-index">` + p(may),
 			acap.Index, []string{may}, false},
 		{"a permitted element of a prohibited page, as sent",
 			`<meta name=robots content="ACAP disallow-index">` + p(may), `<meta name=robots content="ACAP disallow-index">` + p(may),
 			acap.Index, []string{may}, true},
-		{"scripts repeat a permission on a second element",
-			`<meta name=robots content="ACAP disallow-index">` + p(may),
-			`<meta name=robots content="ACAP disallow-index">` + p(may) + p(may), acap.Index, []string{may}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pg := rendered("text/html", "<head></head>"+c.sent, "<head>"+c.document)
@@ -106,6 +102,54 @@ func TestScriptedStatements(t *testing.T) {
 			}
 			if d := policy.Narrow(pg.Own()).Part(c.usage, acap.NewResource(u), chain); d.Allowed != c.allowed {
 				t.Errorf("allowed: %v because of %v; %+v", d.Allowed, d.Because, pg.Own())
+			}
+		})
+	}
+}
+
+// What scripts move between elements with and without statements, in both directions.
+func TestReveals(t *testing.T) {
+	const no, may = "the-acap:disallow-index", "the-acap:allow-index"
+	for _, c := range []struct {
+		name, sent, document string
+		page                 bool // the page itself may be used
+		reveals, sentReveals bool
+		snippet              bool
+	}{
+		{"nothing changes", `<p class=NO>sealed</p><p>open`, `<p class=NO>sealed</p><p>open`, true, false, false, false},
+		{"the mark is removed", `<p class=NO>sealed</p><p>open`, `<p>sealed</p><p>open`, true, true, false, false},
+		{"the mark moves to another element", `<p class=NO>sealed</p><p>open`, `<p>sealed</p><p class=NO>open`, true, true, true, false},
+		{"the text moves out of the element", `<p class=NO>sealed</p><p>open`, `<p class=NO>x</p><p>it says sealed`, true, true, false, false},
+		{"an element moves out of it", `<div class=NO>a<b>sealed word</b></div>`, `<div class=NO>a</div><b>sealed <i>word</i></b>`, true, true, false, false},
+		{"into an attribute", `<p class=NO>sealed</p>`, `<p class=NO>x</p><img alt="sealed">`, true, true, false, false},
+		{"the element goes away", `<p class=NO>sealed</p><p>open`, `<p>open`, true, false, false, false},
+		{"its text changes", `<p class=NO>loading</p>`, `<p class=NO>3 comments</p><p>new`, true, false, false, false},
+		{"the text was open, too", `<p class=NO>both</p><p>both`, `<p>both`, true, false, false, false},
+		{"scripts add a mark", `<p>sealed</p><p>open`, `<p class=NO>sealed</p><p>open`, true, false, true, false},
+		{"scripts add a mark to what is in their data", `<p>open</p><script>x = "sealed"</script>`,
+			`<p>open</p><p class=NO>sealed</p><script>x = "sealed"</script>`, true, false, true, false},
+		{"scripts add a marked element", `<p>open`, `<p>open<p class=NO>sealed`, true, false, false, false},
+		{"a permission moves", `<p class=MAY>open</p><p>sealed`, `<p>open</p><p class=MAY>sealed`, false, true, true, false},
+		{"a permission gets new text", `<p class=MAY>open</p>`, `<p class=MAY>other</p>`, false, true, false, false},
+		{"a permission keeps its text", `<p class=MAY>open</p>`, `<div class=MAY><b>open</b></div>`, false, false, false, false},
+		{"data-nosnippet is removed", `<p>open <b data-nosnippet>sealed</b>`, `<p>open <b>sealed</b>`, true, true, false, true},
+		{"no statement at all", `<p>a`, `<p>b`, true, false, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fill := strings.NewReplacer("NO", no, "MAY", may)
+			p := rendered("text/html", fill.Replace(c.sent), fill.Replace(c.document))
+			cut := page.Cut{Snippet: c.snippet, Keep: func(chain []acap.Mark) bool {
+				keep := c.page
+				for _, m := range chain {
+					keep = m.Token == may
+				}
+				return keep
+			}}
+			if got := p.Reveals(cut); got != c.reveals {
+				t.Errorf("reveals %v", got)
+			}
+			if got := p.SentReveals(cut); got != c.sentReveals {
+				t.Errorf("the page as sent reveals %v", got)
 			}
 		})
 	}

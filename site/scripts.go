@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,26 +39,35 @@ type scripts struct {
 	stored map[string]*storedPart // by address
 }
 
+// mostStored is the maximal number of addresses that scripts remember.
+const mostStored = 10_000
+
 // storedPart is a response that was stored in this run.
 type storedPart struct {
 	start   time.Time
-	refused *gate.Refusal // the response itself prohibits its use; nil: it does not
+	refused *gate.Refusal  // the response itself prohibits crawl; nil: it does not
+	barred  *acap.Decision // a usage that would be made of the text in it, and is not permitted; nil: none
 }
 
 // scriptRun is the run of the scripts of one page.
 type scriptRun struct {
 	*scripts
-	page   string          // its address
-	follow acap.Decision   // on following links of the page
+	page   string        // its address
+	follow acap.Decision // on following links of the page
+	// addresses that elements of the page name, and whether these permit to follow them
+	named  map[string]bool
+	part   *acap.Decision  // the decision on the elements that do not; nil if it is not known
 	asking map[string]bool // addresses whose request would ask the publisher for permission (L02)
 	public bool            // the page is from a public network address
 	began  time.Time
 
-	mu       sync.Mutex
-	made     []string // addresses of the resources that scripts got
-	requests int
-	bytes    int64
-	failed   error // why a response could not be stored
+	mu        sync.Mutex
+	made, ran []string // addresses of the data and scripts that the page got, redirects included
+	had       []string // addresses of everything that the page got
+	reported  map[string]bool
+	requests  int
+	bytes     int64
+	failed    error // why a response could not be stored
 }
 
 // scripted is what became of a page whose scripts may run.
@@ -130,41 +140,77 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	if err != nil {
 		return out, err
 	}
-	sources := terms.Sources{Policies: s, Licences: s.site.policy}
-	t := terms.Of(ctx, origin, pg.URL(), pg, sources, acap.Facts{Now: time.Now()})
+	t := s.termsOf(ctx, origin, pg)
 	if !t.Decide(acap.Crawl).Allowed || terms.TakeDown(origin, pg.URL()) != nil {
 		return out, nil
 	}
-	r := &scriptRun{scripts: s, page: last.URL, follow: t.Decide(acap.Follow), asking: t.PermissionLinks(), began: time.Now(),
-		public: last.Address.IsValid() && address.Special(last.Address) == ""}
+	if s.browser == nil {
+		return out, fmt.Errorf("%w: the browser cannot be started", gate.ErrPaused)
+	}
+	r := s.newRun(pg, t)
 	ctx, cancel := context.WithCancel(s.site.o.Budget.Require(ctx))
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	got, err := s.browser.Run(ctx, render.Page{URL: last.URL, Body: last.Body, Header: last.Header,
 		ContentType: cmp.Or(pg.DocumentType(), pg.MIME())}, s.budget, r.fetch)
-	out.had, out.requests, out.bytes = r.made, r.requests, r.bytes
+	out.had, out.requests, out.bytes = r.had, r.requests, r.bytes
 	switch {
 	case s.ctx.Err() != nil: // the next run visits the page again
 		return out, crawler.ErrLost
 	case r.failed != nil:
 		return out, r.failed
+	case errors.Is(err, render.ErrGone): // says nothing about the page, so it is visited again later
+		return out, fmt.Errorf("%w: %w", gate.ErrPaused, err)
 	case err != nil:
 		out.why = err
 		return out, nil
 	}
-	out.page = renderedPage(pg, got, r.made)
+	out.page = r.rendered(pg, got)
 	if _, risky := out.page.Weight(); risky {
 		err = memory.Of(ctx).Alone(ctx, out.page.Parse)
 	}
 	return out, err
 }
 
-// renderedPage returns pg with the document that its scripts made of the resources at the addresses made.
-func renderedPage(pg *page.Page, got render.Result, made []string) *page.Page {
+// termsOf returns the terms of a page or a resource that was requested.
+func (s *session) termsOf(ctx context.Context, origin *acap.Policy, pg *page.Page) *terms.Terms {
+	return terms.Of(ctx, origin, pg.URL(), pg, terms.Sources{Policies: s, Licences: s.site.policy},
+		acap.Facts{Now: time.Now()})
+}
+
+// newRun returns a run of the scripts of a page with the terms t.
+func (s *scripts) newRun(pg *page.Page, t *terms.Terms) *scriptRun {
+	last := pg.Last()
+	r := &scriptRun{scripts: s, page: last.URL, follow: t.Decide(acap.Follow), asking: t.PermissionLinks(),
+		public: last.Address.IsValid() && address.Special(last.Address) == "", began: time.Now(),
+		reported: map[string]bool{}}
+	if !t.Policy().Marked() {
+		return r
+	}
+	r.named, r.part = map[string]bool{}, t.BarredPart(acap.Follow)
+	for _, named := range slices.Concat(pg.Requisites(page.Cut{}), pg.Links(page.Cut{})) {
+		r.named[normalOr(named)] = false
+	}
+	links, _ := t.Links()
+	for _, named := range slices.Concat(t.Requisites(), links) {
+		r.named[normalOr(named)] = true
+	}
+	return r
+}
+
+// normalOr returns an address in normal form; if it has none, as it is.
+func normalOr(rawurl string) string {
+	if normal, err := address.Normal(rawurl); err == nil {
+		return normal
+	}
+	return rawurl
+}
+
+// rendered returns pg with the document that its scripts made.
+func (r *scriptRun) rendered(pg *page.Page, got render.Result) *page.Page {
 	hops := slices.Clone(pg.Hops())
 	last := &hops[len(hops)-1]
-	slices.Sort(made)
-	last.Rendered, last.Made = got.HTML, slices.Compact(made)
+	last.Rendered, last.Made, last.Ran = got.HTML, sorted(r.made), sorted(r.ran)
 	rendered := page.New(hops)
 	if got.Ended != "" {
 		rendered.NoteCut("its scripts were ended: " + got.Ended)
@@ -172,11 +218,20 @@ func renderedPage(pg *page.Page, got render.Result, made []string) *page.Page {
 	return rendered
 }
 
-// fetch requests what scripts request. It reports what is refused.
-func (r *scriptRun) fetch(ctx context.Context, rawurl string, _ render.Kind) (render.Part, error) {
-	pg, err := r.obtain(ctx, rawurl)
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// fetch requests what scripts request. It reports what is refused, once for each address.
+func (r *scriptRun) fetch(ctx context.Context, rawurl string, kind render.Kind) (render.Part, error) {
+	pg, err := r.obtain(ctx, rawurl, kind)
 	if err != nil {
-		if ctx.Err() == nil {
+		r.mu.Lock()
+		known := r.reported[rawurl]
+		r.reported[rawurl] = true
+		r.mu.Unlock()
+		if ctx.Err() == nil && !known {
 			r.report(blockedRequest(r.page, rawurl, err))
 		}
 		return render.Part{}, err
@@ -186,24 +241,15 @@ func (r *scriptRun) fetch(ctx context.Context, rawurl string, _ render.Kind) (re
 		ContentType: cmp.Or(pg.DocumentType(), pg.MIME())}}, nil
 }
 
-// obtain requests a resource, if the page permits that its links are followed, and stores it.
-func (r *scriptRun) obtain(ctx context.Context, rawurl string) (*page.Page, error) {
+// obtain requests a resource, if that is permitted, and stores it.
+func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil {
 		return nil, err
 	}
 	u.Fragment, u.RawFragment = "", ""
-	switch {
-	case r.exclude.Match(u):
-		return nil, fmt.Errorf("%w: %s matches exclude", errExcluded, rawurl)
-	case !r.follow.Allowed:
-		return nil, r.follow.Err(rawurl)
-	case r.asking[u.String()]:
-		return nil, errors.New("a request for it would ask the publisher for permission")
-	}
-	if down := terms.TakenDown(ctx, r, u.String()); down != nil { // the response may have been requested before that
-		return nil, &gate.Refusal{URL: rawurl, Rule: gate.RuleTakeDown, TakeDown: down,
-			Why: "its publisher asks that it be taken down: " + down.String()}
+	if err := r.permit(ctx, u); err != nil {
+		return nil, err
 	}
 	t, err := r.resources.Visit(ctx, u.String(), nil)
 	if err != nil {
@@ -213,58 +259,122 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string) (*page.Page, erro
 	if last := pg.Last(); r.public && last.Address.IsValid() && address.Special(last.Address) != "" {
 		return nil, fmt.Errorf("%s is %s address, and the page is not at one", last.Address, address.Special(last.Address))
 	}
-	if err := r.store(ctx, pg); err != nil {
+	stored, err := r.store(ctx, pg)
+	switch {
+	case err != nil:
 		return nil, err
+	case stored.refused != nil:
+		return nil, stored.refused
+	case kind == render.Data && stored.barred != nil:
+		return nil, stored.barred.Err(pg.URL().String())
 	}
+	r.count(pg, kind)
+	return pg, nil
+}
+
+// permit returns why u must not be requested for the page; nil: it may.
+func (r *scriptRun) permit(ctx context.Context, u *url.URL) error {
+	at := u.String()
+	follows, named := r.named[normalOr(at)]
+	switch {
+	case r.exclude.Match(u):
+		return fmt.Errorf("%w: %s matches exclude", errExcluded, at)
+	case named && !follows && r.part != nil:
+		return r.part.Err(at)
+	case named && !follows, !follows && !r.follow.Allowed:
+		return r.follow.Refuse(acap.ByProhibition, "the page does not permit to follow it").Err(at)
+	case r.asking[at]:
+		return errors.New("a request for it would ask the publisher for permission")
+	}
+	// the response may have been requested before the policy changed
+	origin, err := r.Policy(ctx, u)
+	if err != nil {
+		return err
+	}
+	if d := origin.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+		return &gate.Refusal{URL: at, Decision: d}
+	}
+	if down := terms.TakeDown(origin, u); down != nil {
+		return &gate.Refusal{URL: at, Rule: gate.RuleTakeDown, TakeDown: down,
+			Why: "its publisher asks that it be taken down: " + down.String()}
+	}
+	return nil
+}
+
+// count notes that the page got a resource.
+func (r *scriptRun) count(pg *page.Page, kind render.Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, hop := range pg.Hops() {
-		r.made = append(r.made, hop.URL)
+		r.had = append(r.had, hop.URL)
+		switch kind {
+		case render.Data:
+			r.made = append(r.made, hop.URL)
+		case render.Script:
+			r.ran = append(r.ran, hop.URL)
+		}
 		if !hop.Start.Before(r.began) { // otherwise it was requested for another page
 			r.requests++
 			r.bytes += int64(len(hop.Wire))
 		}
 	}
-	return pg, nil
 }
 
-// store stores a response, if it was not stored before in this run. If the response itself prohibits its use,
-// the error is a *gate.Refusal.
-func (r *scriptRun) store(ctx context.Context, pg *page.Page) error {
+// store stores a response, if it was not stored before in this run, and returns what it permits.
+func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, error) {
 	at, start := pg.URL().String(), pg.Last().Start
 	r.scripts.mu.Lock()
 	known := r.stored[at]
 	r.scripts.mu.Unlock()
-	if known == nil || !known.start.Equal(start) {
-		known = &storedPart{start: start}
-		if r.site.owns(pg.URL()) {
-			got, err := r.receive(context.WithoutCancel(ctx), pg)
-			switch {
-			case err != nil:
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.failed = errors.Join(r.failed, err)
-				return err
-			case got.RefusedCrawl:
-				known.refused = &gate.Refusal{URL: at, Decision: got.Decision}
-			}
-		}
-		r.scripts.mu.Lock()
-		r.stored[at] = known
-		r.scripts.mu.Unlock()
+	if known != nil && known.start.Equal(start) {
+		return known, nil
 	}
-	if known.refused != nil {
-		return known.refused
+	ctx = context.WithoutCancel(ctx)
+	origin, err := r.Policy(ctx, pg.URL())
+	if err != nil {
+		return nil, err
+	}
+	known = &storedPart{start: start, barred: barredText(r.termsOf(ctx, origin, pg))}
+	if d := r.termsOf(ctx, origin, pg).Decide(acap.Crawl); !d.Allowed {
+		known.refused = &gate.Refusal{URL: at, Decision: d}
+	}
+	if r.site.owns(pg.URL()) {
+		if _, err := r.receive(ctx, pg); err != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.failed = errors.Join(r.failed, err)
+			return nil, err
+		}
+	}
+	r.scripts.mu.Lock()
+	defer r.scripts.mu.Unlock()
+	if len(r.stored) >= mostStored {
+		clear(r.stored)
+	}
+	r.stored[at] = known
+	return known, nil
+}
+
+// barredText returns the refusal of a usage that is made of the text of a page, if the text is that of a
+// resource with the terms t; nil: all are permitted.
+func barredText(t *terms.Terms) *acap.Decision {
+	for _, u := range []acap.Usage{acap.Index, acap.Preserve, acap.Present} {
+		if d := t.Decide(u); !d.Allowed {
+			return &d
+		}
 	}
 	return nil
 }
 
 var errExcluded = errors.New("not requested")
 
+// mostReported is how many bytes of an address a report shows.
+const mostReported = 2000
+
 // blockedRequest returns the report of a request of a script that was not made, or whose response could not
 // be used.
 func blockedRequest(page, rawurl string, err error) crawler.Skip {
-	skip := crawler.Skip{URL: rawurl, State: crawler.Failed, When: time.Now(),
+	skip := crawler.Skip{URL: strings.ToValidUTF8(rawurl[:min(len(rawurl), mostReported)], ""), State: crawler.Failed, When: time.Now(),
 		Why: fmt.Sprintf("%v; scripts of %s request it", err, page)}
 	var refused *acap.Refused
 	switch refusal, is := errors.AsType[*gate.Refusal](err); {

@@ -52,6 +52,10 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 		return nil, nil, err
 	}
 	browser, draws, endBrowser, err := startBrowser(ctx, s.cfg)
+	if err != nil && o.requests { // requests of publishers are executed in any case
+		s.o.Log.Warn("pages that need a browser are visited by the next crawl", "error", err)
+		browser, draws, endBrowser, err = nil, nil, func() {}, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -136,8 +136,12 @@ func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Co
 // usableParts returns which elements of the page d permits to use. Text under data-nosnippet is
 // left out of snippets and of link texts.
 func (t *Terms) usableParts(d acap.Decision, l *acap.Limits) page.Cut {
-	cut := t.cut(d, l)
-	cut.Snippet = isSnippet(d.Usage) || d.Usage == acap.PresentLink
+	return t.readable(t.cut(d, l), d.Usage)
+}
+
+// readable returns cut without text under data-nosnippet, if u is a snippet or a link.
+func (t *Terms) readable(cut page.Cut, u acap.Usage) page.Cut {
+	cut.Snippet = isSnippet(u) || u == acap.PresentLink
 	return cut
 }
 
@@ -214,6 +218,9 @@ func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) { return t.copyFo
 // SentCopy is Copy for the page as sent, before its scripts ran.
 func (t *Terms) SentCopy(u acap.Usage) (body []byte, cut, ok bool) {
 	if t.page == nil {
+		return nil, false, false
+	}
+	if t.page.Rendered() && t.page.SentReveals(t.marked(t.decide(u), &acap.Limits{})) {
 		return nil, false, false
 	}
 	return t.copyFor(u, t.page.Sent())

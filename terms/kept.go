@@ -15,8 +15,11 @@ import (
 // Kept is what is stored for a page so that it can be presented later without a request.
 type Kept = kept.Page
 
-// Scripts is kept.Scripts.
-const Scripts = kept.Scripts
+// Keys of Kept.Of, as in package kept.
+const (
+	Scripts = kept.Scripts
+	Data    = kept.Data
+)
 
 // Keep returns what to store for a page that was just fetched. copied reports whether a copy is
 // stored too; entry is the indexed text. The result contains everything that may be shown to at
@@ -53,8 +56,9 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 			k.Title = ""
 		}
 	}
-	if k.AddScripts(t.page.Last().Made); t.kept != nil {
-		k.AddScripts(t.kept.Of[kept.Scripts])
+	last := t.page.Last()
+	if k.AddMade(last.Made, last.Ran); t.kept != nil {
+		k.AddMade(t.kept.Of[kept.Data], t.kept.Of[kept.Scripts])
 	}
 	return k
 }

@@ -46,9 +46,10 @@ type Terms struct {
 	facts    acap.Facts
 	ctx      context.Context // context of the call that created the Terms: a Terms is used for one request only
 	fetched  map[string]Part
-	around   acap.Context // the frame or page in which a copy is shown
-	anybody  bool         // ignore conditions on the reader; these are checked when the data is shown
-	unread   bool         // some result depended on the policy of another origin that could not be read
+	around   acap.Context        // the frame or page in which a copy is shown
+	anybody  bool                // ignore conditions on the reader; these are checked when the data is shown
+	revealed map[acap.Usage]bool // results of reveals
+	unread   bool                // some result depended on the policy of another origin that could not be read
 }
 
 // Of returns the terms of u. origin is the policy of the origin of u. pg is the page just fetched,
@@ -170,7 +171,7 @@ func (t *Terms) Page() *page.Page { return t.page }
 // For returns a copy of t under the policy p, for instance the policy for one purpose.
 func (t *Terms) For(p *acap.Policy) *Terms {
 	c := *t
-	c.policy = p
+	c.policy, c.revealed = p, nil
 	return &c
 }
 
@@ -181,7 +182,39 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	if !d.Allowed || t.page == nil && t.kept == nil {
 		return d
 	}
+	if t.reveals(d) {
+		return t.revealing(d)
+	}
 	return t.fulfil(d)
+}
+
+// reveals reports whether the rendered document has text that a part of the page as sent, or of the document,
+// prohibits under d, because scripts moved text or marks.
+func (t *Terms) reveals(d acap.Decision) bool {
+	if t.page == nil || !t.page.Rendered() {
+		return false
+	}
+	reveals, known := t.revealed[d.Usage]
+	if !known {
+		reveals = t.page.Reveals(t.readable(t.marked(d, &acap.Limits{}), d.Usage))
+		if t.revealed == nil {
+			t.revealed = map[acap.Usage]bool{}
+		}
+		t.revealed[d.Usage] = reveals
+	}
+	return reveals
+}
+
+// revealing returns the refusal of d because of reveals, with the line of a part that prohibits the usage.
+func (t *Terms) revealing(d acap.Decision) acap.Decision {
+	if said := t.page.Sent().Own().Marks; len(said) > 0 {
+		for _, m := range said {
+			if part := t.underFacts(t.policy.Part(d.Usage, t.resource, []acap.Mark{m})); !part.Allowed {
+				return part.Refuse(acap.ByProhibition, "its scripts moved a part that may not be used so")
+			}
+		}
+	}
+	return d.Refuse(acap.ByProhibition, "its scripts moved a part that may not be used so")
 }
 
 // Preferences returns what ACAP and the newer vocabularies say about each newer usage, without usages
@@ -229,7 +262,7 @@ func (t *Terms) underFacts(d acap.Decision) acap.Decision {
 // forAnyReader returns a copy of t for a reader who meets all conditions on the reader.
 func (t *Terms) forAnyReader() *Terms {
 	c := *t
-	c.anybody = true
+	c.anybody, c.revealed = true, nil
 	return &c
 }
 
@@ -245,11 +278,20 @@ func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
 // namesPage reports whether r names the page itself.
 func (t *Terms) namesPage(r *acap.Required) bool { return r.URL != "" && t.isPage(r.URL) }
 
-// cut returns which parts of the page may be used under d, the decision about the page. Text
-// outside all marks is treated like the page. An element is left out if the policy for this element
-// has requirements that the policy for the page does not have. cut adds the length limits of the
-// remaining elements to l.
+// cut returns which parts of the page may be used under d, the decision about the page: none if the rendered
+// document reveals what may not be used, otherwise those of marked.
 func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
+	if t.reveals(d) {
+		return page.Cut{Keep: func([]acap.Mark) bool { return false }}
+	}
+	return t.marked(d, l)
+}
+
+// marked returns which parts of the page may be used under d, the decision about the page. Text
+// outside all marks is treated like the page. An element is left out if the policy for this element
+// has requirements that the policy for the page does not have. marked adds the length limits of the
+// remaining elements to l.
+func (t *Terms) marked(d acap.Decision, l *acap.Limits) page.Cut {
 	if !t.policy.Marked() {
 		if d.Allowed {
 			return page.Cut{}

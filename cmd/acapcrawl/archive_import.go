@@ -230,7 +230,7 @@ func (m *intake) summary(w io.Writer) error {
 		row{n.Refused, "refused by policy"},
 		row{n.Skipped, "records without a page"},
 		row{n.Damaged, "damaged records"})
-	text += block("Imported, but", row{n.Cut, "cut, because they are too large"})
+	text += block("Imported, but", row{n.Cut, "cut at a limit of size"})
 	text += block("In addition", row{n.Redirects, "redirects"})
 	_, err := io.WriteString(w, text)
 	return err

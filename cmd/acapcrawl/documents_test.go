@@ -77,6 +77,7 @@ func documentScript(t *testing.T, name, text string) string {
 		case line == "":
 		case strings.Contains(line, " --robots "): // the command makes no request, and prints what the page documents
 			script.WriteString("exec " + line + "\ncmp stdout explained.txt\n")
+		case line == "go test ./..." && strings.Contains(ci, "\ngo test \"${slow[@]}\" ./...\n"):
 		case line == "acapcrawl check mistaken.txt":
 			script.WriteString("status 1 " + line + "\ncmp stdout told.txt\n")
 		case line == "acapcrawl check signals.txt":

@@ -49,7 +49,7 @@ const (
 	reasonStatus    = "status"     // the HTTP status, for example 404, means that there is no page
 	reasonNoText    = "no-text"    // the page has no text to index
 	reasonScripts   = "scripts"    // the scripts of the page were not run, and should, or without them it appears empty
-	reasonCut       = "cut"        // a part of the page was too large to be kept, read or indexed
+	reasonCut       = "cut"        // a part of the page was not kept, read or indexed, because a limit was reached
 	reasonUndrawn   = "not-drawn"  // no thumbnail was made of the page; the next fetch of the page tries again
 )
 
@@ -109,7 +109,7 @@ func endsLine(name string) (bool, error) {
 func (r *skipReport) skipped(s crawler.Skip) {
 	e := reportEntry{URL: s.URL, Use: acap.Crawl, Reason: string(s.State), Why: s.Why, Final: s.Final, Time: s.When}
 	if s.Decision.Usage != "" {
-		e.Reason, e.Line = string(s.Decision.Reason), lineOf(s.Decision.Because)
+		e.Use, e.Reason, e.Line = s.Decision.Usage, string(s.Decision.Reason), lineOf(s.Decision.Because)
 	}
 	if s.TakeDown != nil {
 		e.Reason, e.Line = reasonTakenDown, lineOf(s.TakeDown)

@@ -251,7 +251,7 @@ func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address st
 		fmt.Fprintln(c.Stderr, "The end is missing: the page was longer than the archived copy.")
 	}
 	for _, why := range cp.Cuts {
-		fmt.Fprintf(c.Stderr, "The page is too large: %s.\n", why)
+		fmt.Fprintf(c.Stderr, "Not all of the page is shown: %s.\n", why)
 	}
 	c.printRequired(cp.Include)
 	var out bytes.Buffer

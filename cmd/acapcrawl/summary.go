@@ -47,7 +47,7 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		fmt.Fprintf(&b, "%8s  unchanged since they were last fetched\n", number(s.Unchanged))
 	}
 	if s.Cut > 0 {
-		fmt.Fprintf(&b, "%8s  cut, because they are too large\n", number(s.Cut))
+		fmt.Fprintf(&b, "%8s  cut at a limit of size, time or requests\n", number(s.Cut))
 	}
 	if s.Redirected > 0 {
 		fmt.Fprintf(&b, "%8s  redirected to other pages\n", number(s.Redirected))
@@ -62,8 +62,8 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		row{s.Skipped.Trapped, "in crawler traps"},
 		row{s.Beyond, "links not recorded, because their hosts have too many addresses (in all runs)"}))
 	b.WriteString(block("Of the scripts of pages",
-		row{s.Scripts.Blocked, "requests not made or not answered"},
-		row{s.Scripts.Failed, "pages whose scripts were not run, although they should"}))
+		row{s.Scripts.Blocked, "requests refused or not answered"},
+		row{s.Scripts.Failed, "could not be run, and their pages are kept as sent"}))
 	b.WriteString(block("Fetched, but by policy",
 		row{s.Refused.Follow, "not followed"},
 		row{s.Refused.Index, "not indexed"},

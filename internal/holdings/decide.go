@@ -20,6 +20,8 @@ type evidence struct {
 	noIndex    bool        // this run writes no index entries
 	takenDown  *acap.Field // the take-down request in force for the page; nil if none
 	unread     bool        // the policy of the page's origin could not be read
+	// the decision that something from which scripts made the page may not be used so; nil: it may
+	barredData *acap.Decision
 
 	// what the terms permit for the received page, or for the stored copy that is checked instead;
 	// nil in a sweep
@@ -148,6 +150,8 @@ func decide(e *evidence) (p plan) {
 	case e.takenDown != nil:
 		p.dropAll(e, byTakeDown(e.takenDown))
 		p.barred = true
+	case e.barredData != nil:
+		p.dropAll(e, grounds(*e.barredData))
 	case len(e.copies) == 0 && !e.indexed && len(e.pictured) == 0:
 		if e.recorded {
 			p.dropAll(e, ground{reason: archive.ReasonNothingLeft, why: "nothing else is left of the page"})

@@ -140,6 +140,11 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	if e.takenDown != nil {
 		return e, nil
 	}
+	for _, source := range r.Kept.Of[terms.Data] {
+		if e.barredData = j.barredData(source); e.barredData != nil {
+			return e, nil
+		}
+	}
 	for i, c := range captures {
 		if e.copies[i].permit, err = j.capture(c); err != nil {
 			return e, err
@@ -150,6 +155,27 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 		e.entry = j.terms(nil).Keeping(e.kept).EntryState()
 	}
 	return e, nil
+}
+
+// barredData returns the decision of today's policy that what scripts requested at the address source may not
+// be used in a page; nil: it may, or the policy cannot be read (X63).
+func (j *gatherer) barredData(source string) *acap.Decision {
+	u, err := url.Parse(source)
+	if err != nil {
+		return nil
+	}
+	origin, err := j.sources.Policies.Policy(j.ctx, u)
+	if err != nil {
+		return nil
+	}
+	for _, usage := range []acap.Usage{acap.Crawl, acap.Index, acap.Preserve, acap.Present} {
+		d := origin.Decide(usage, acap.NewResource(u)).At(j.facts)
+		if !d.Allowed && d.Reason != acap.Unavailable {
+			d = d.Refuse(d.Reason, "its scripts made it from "+source)
+			return &d
+		}
+	}
+	return nil
 }
 
 // terms returns the terms of the stored page; pg is its copy, or nil.

@@ -219,7 +219,7 @@ func (g *assessment) setKept(t *terms.Terms, content terms.Content, known archiv
 	if alone {
 		kept.Title, kept.Texts = "", nil
 	}
-	kept.AddScripts(old.Of[terms.Scripts])
+	kept.AddMade(old.Of[terms.Data], old.Of[terms.Scripts])
 	g.withoutOld = kept.Clone()
 	if g.depicted {
 		kept = kept.WithPicture(old)

@@ -34,9 +34,14 @@ func TestReceiveScripted(t *testing.T) {
 		{name: "both documents", sent: unscripted, document: scriptedArticle, copies: []string{unscripted}, rendered: scriptedArticle, pilot: true, links: 1},
 		{name: "a part of the document is cut", sent: unscripted, document: scriptedPart, copies: []string{unscripted},
 			rendered: "<html><head></head><body><p>The pilot waits.</p></body></html>", pilot: true, gull: true},
-		{name: "a part of the page as sent is cut, and scripts have removed it: the whole document is prohibited",
-			sent: `<p>x<b class="the-acap:disallow-preserve">A gull.</b>`, document: scriptedArticle, refused: "preserve", rendered: "-",
-			pilot: true, links: 1},
+		{name: "a part of the page as sent is cut, and scripts have removed it",
+			sent: `<p>x<b class="the-acap:disallow-preserve">A gull.</b>`, document: scriptedArticle,
+			copies: []string{"<p>x"}, rendered: scriptedArticle, pilot: true, links: 1},
+		{name: "scripts have moved a prohibited part", document: `<html><head></head><body><p>The pilot. A gull.</p></body></html>`,
+			sent: `<p>x<b class="the-acap:disallow-index the-acap:disallow-preserve">A gull.</b>`, refused: "preserve index", rendered: "-"},
+		{name: "scripts prohibit a part of the page as sent", sent: `<p>The pilot.<b>A gull.</b>`,
+			document: `<html><head></head><body><p>The pilot.<b class="the-acap:disallow-preserve">A gull.</b></p></body></html>`,
+			refused:  "preserve", rendered: "-", pilot: true, gull: true},
 		{name: "META in the document", sent: unscripted,
 			document: `<head><meta name="robots" content="noindex, nofollow"></head>` + scriptedArticle,
 			copies:   []string{unscripted}, rendered: `<head><meta name="robots" content="noindex, nofollow"></head>` + scriptedArticle,
@@ -73,22 +78,22 @@ func TestReceiveScripted(t *testing.T) {
 func TestSweepScripted(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
-	s.receive(scripted(unscripted, scriptedArticle, site+"/app.js"))
-	if again := s.receive(scripted(unscripted, scriptedArticle, site+"/app.js")); !again.Unchanged {
+	s.receive(scripted(unscripted, scriptedArticle, site+"/data.json"))
+	if again := s.receive(scripted(unscripted, scriptedArticle, site+"/data.json")); !again.Unchanged {
 		t.Error("the same documents are not the same copy")
 	}
-	if again := s.receive(scripted(unscripted, scriptedArticle+" ", site+"/app.js")); again.Unchanged || len(s.copies(a)) != 2 {
+	if again := s.receive(scripted(unscripted, scriptedArticle+" ", site+"/data.json")); again.Unchanged || len(s.copies(a)) != 2 {
 		t.Errorf("another document is the same copy: %q", s.copies(a))
 	}
-	w.says("ACAP-disallow-preserve: /")
+	w.says("ACAP-disallow-preserve: /a")
 	s.sweep(SweepOptions{})
 	if len(s.copies(a)) != 0 || s.found("pilot") == "" {
 		t.Errorf("%q, found %q", s.copies(a), s.found("pilot"))
 	}
-	if of := s.resource(a).Kept.Sources(); !slices.Equal(of, []string{site + "/app.js"}) {
+	if of := s.resource(a).Kept.Sources(); !slices.Equal(of, []string{site + "/data.json"}) {
 		t.Errorf("sources %q", of)
 	}
-	w.says("ACAP-disallow-index: /\nACAP-disallow-preserve: /")
+	w.says("ACAP-disallow-index: /a\nACAP-disallow-preserve: /a")
 	s.sweep(SweepOptions{})
 	if s.found("pilot") != "" {
 		t.Error("still found")
@@ -98,7 +103,7 @@ func TestSweepScripted(t *testing.T) {
 // TestTakeDownScripted checks that a page is erased if something is taken down from which scripts made it, by a
 // take-down and by a sweep, and that it is crawled again. If such a resource is only gone, the page stays.
 func TestTakeDownScripted(t *testing.T) {
-	for _, way := range []string{"erase", "sweep", "gone"} {
+	for _, way := range []string{"erase", "sweep", "prohibited", "gone"} {
 		t.Run(way, func(t *testing.T) {
 			w := newWeb("")
 			var again []string
@@ -115,6 +120,9 @@ func TestTakeDownScripted(t *testing.T) {
 				}
 			case "sweep":
 				w.says("ACAP-request-take-down: /data.json")
+				s.sweep(SweepOptions{})
+			case "prohibited":
+				w.says("ACAP-disallow-index: /data.json")
 				s.sweep(SweepOptions{})
 			case "gone":
 				s.receive(answer(404, site+"/data.json"))

@@ -66,20 +66,25 @@ const (
 	DrawnSheets = "the-acap:drawn:sheets"
 )
 
-// Scripts is the key of Page.Of for the resources from which scripts made the rendered documents of the page.
-const Scripts = "the-acap:scripts"
+// These keys of Page.Of are for the resources from which the rendered documents of the page were made.
+const (
+	Scripts = "the-acap:scripts" // all of them: the scripts, and what they requested
+	Data    = "the-acap:data"    // only what the scripts requested
+)
 
 // MadeByScripts reports whether scripts made a rendered document of the page from the resource at address.
 func (k Page) MadeByScripts(address string) bool { return slices.Contains(k.Of[Scripts], address) }
 
-// AddScripts records that scripts made a rendered document of the page from the resources at these addresses.
-func (k *Page) AddScripts(addresses []string) {
-	if len(addresses) == 0 {
-		return
+// AddMade records that scripts at the addresses ran made a rendered document of the page from the data at the
+// addresses made.
+func (k *Page) AddMade(made, ran []string) {
+	for value, addresses := range map[string][]string{Data: made, Scripts: slices.Concat(made, ran)} {
+		if len(addresses) > 0 {
+			all := slices.Concat(k.Of[value], addresses)
+			slices.Sort(all)
+			k.SetSource(value, slices.Compact(all))
+		}
 	}
-	all := slices.Concat(k.Of[Scripts], addresses)
-	slices.Sort(all)
-	k.SetSource(Scripts, slices.Compact(all))
 }
 
 // OfThumbnail reports whether value is a key of Page.Of for the thumbnail.
@@ -159,7 +164,8 @@ func (k Page) Sources() (list []string) {
 // it returns the address in the policy, then the redirects from it.
 func (k Page) Requires() (list [][]string) {
 	for value, addresses := range k.Of {
-		if value != DrawnImages && value != DrawnSheets && value != Scripts && len(addresses) > 0 {
+		if value != DrawnImages && value != DrawnSheets && value != Scripts && value != Data &&
+			len(addresses) > 0 {
 			list = append(list, addresses)
 		}
 	}
@@ -189,7 +195,7 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {
-		if value == Scripts || !slices.Contains(addresses, address) {
+		if value == Scripts || value == Data || !slices.Contains(addresses, address) {
 			continue
 		}
 		changed = true
