@@ -216,7 +216,10 @@ func TestImportConversions(t *testing.T) {
 			want: []string{"refused /a"}},
 		"with a prohibited part": {file: []foreign{
 			response, conversionOf("1", a, "<p>A <b class='the-acap:disallow-preserve'>gull</b>.")},
-			want: []string{imported}, document: "<p>A ."},
+			want: []string{"refused /a"}},
+		"with a prohibited part that the page as sent lacks": {file: []foreign{
+			response, conversionOf("1", a, "<p>A gull.<b class='the-acap:disallow-preserve'>A tern.</b>")},
+			want: []string{imported}, document: "<p>A gull."},
 		"that prohibits itself": {file: []foreign{
 			response, conversionOf("1", a, "<meta name=robots content='ACAP disallow-preserve'><p>D.")},
 			want: []string{"refused /a"}},
