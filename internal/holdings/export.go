@@ -68,11 +68,11 @@ type ExportCounts struct {
 var ErrErased = errors.New("erased while it was exported")
 
 // Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order in which
-// they were stored. For each it writes request, response, the rendered document as conversion, and
-// the decisions as metadata. A response with the same body as an earlier one becomes a revisit
-// record. A rendered document of which a part may not be preserved now is left out. Export makes no
-// request. It calls
-// told, which may be nil, for every selected capture, except those erased during the export.
+// they were stored. For each it writes request, response, the rendered document as conversion, and,
+// as metadata, the decisions and the resources from which scripts made the rendered document. A
+// response with the same body as an earlier one becomes a revisit record. A rendered document of
+// which a part may not be preserved now is left out. Export makes no request. It calls told,
+// which may be nil, for every selected capture, except those erased during the export.
 // After an error the output must not be used. If the
 // error is ErrErased, the output contains data that has been erased since. Export needs about 60
 // bytes of memory for each body that several captures share, and a bit for each capture.
@@ -134,6 +134,7 @@ type exporter struct {
 
 	preferences map[acap.Usage][]acap.Said // what newer vocabularies say about the current capture
 	rendered    []byte                     // rendered document of the current capture to write; nil: none
+	sources     []string                   // resources from which scripts made rendered documents of the current page
 
 	records int   // number of written records
 	bytes   int64 // number of written bytes
@@ -213,7 +214,7 @@ func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 		return err
 	}
 	if d.Allowed {
-		e.preferences = t.Preferences()
+		e.preferences, e.sources = t.Preferences(), known.Kept.Of[terms.Scripts]
 		if e.rendered = nil; c.Rendered != "" {
 			e.rendered, err = e.archive.Rendered(c.ID)
 		}
@@ -222,6 +223,9 @@ func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 	out.Why, out.Line, out.Unknown = d.Why(), d.Because.String(), d.Reason == acap.Unavailable
 	return nil
 }
+
+// sourceTakenDown, followed by an address, is why a page is not exported, or imported without its rendered document.
+const sourceTakenDown = "something from which its scripts made it is taken down: "
 
 // prepareCheck prepares the checks of the captures stored at address. If no capture of this address
 // may be stored, why and line give the reason and the policy line.
@@ -239,7 +243,13 @@ func (e *exporter) prepareCheck(address string, known archive.Resource) (j gathe
 	if down := terms.TakeDown(j.origin, u); down != nil {
 		return j, takenDown, down.String(), nil
 	}
-	return j, "", "", nil
+	// P1 2.6 (P04): a sweep erases the page, because what scripts made of the resource cannot be separated from it
+	for _, source := range known.Kept.Of[terms.Scripts] {
+		if down := terms.TakenDown(e.ctx, e.o.Policies, source); down != nil {
+			return j, sourceTakenDown + source, down.String(), nil
+		}
+	}
+	return j, "", "", e.ctx.Err()
 }
 
 // stillHeld returns an error if any exported capture has been erased since it was written. before

@@ -29,6 +29,7 @@ const (
 	metaStatements = "acap-page-statements" // the statements of the page, as acap.Own in JSON
 	metaCut        = "acap-cut"             // the body lacks parts that may not be preserved (N28)
 	metaTruncated  = "acap-truncated"       // the original body was longer
+	metaMadeOf     = "acap-made-of"         // a resource from which scripts made the rendered document; repeated
 )
 
 // write passes a record on to be written.
@@ -265,6 +266,11 @@ func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
 	}
 	if c.Truncated {
 		add(metaTruncated, "yes")
+	}
+	if e.rendered != nil {
+		for _, source := range e.sources {
+			add(metaMadeOf, source)
+		}
 	}
 	return f, nil
 }

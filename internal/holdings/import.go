@@ -71,7 +71,8 @@ const (
 // that these policies prohibit to crawl or to preserve, and pages whose policy is not known. It
 // makes no request. A capture later than the last crawl becomes the current one, and is indexed if
 // it may be. The first dates of a page are replaced by dates in the file if these are earlier. A
-// conversion record with HTML that follows its response is stored as the rendered document of the page.
+// conversion record with HTML that follows its response is stored as the rendered document of the page, unless a
+// resource is taken down from which, according to a metadata record of Export, scripts made this document.
 //
 // Import calls told for every record that could contain a page and for every damaged record, in the
 // order of the file; told may be nil. A result is durable when told receives it. Import may be
@@ -173,6 +174,9 @@ func (x *incoming) size() int64 {
 	n := len(x.payload) + len(x.message.Head) + len(x.rendered)
 	if x.request != nil {
 		n += len(x.request.head)
+	}
+	for _, source := range x.made {
+		n += len(source)
 	}
 	return int64(n)
 }

@@ -44,6 +44,7 @@ type incoming struct {
 	said []acap.Own // statements of the page according to other records
 
 	rendered []byte      // the rendered document, from a conversion record; nil: none
+	made     []string    // the resources from which scripts made it, according to a metadata record
 	hops     []*incoming // redirects that lead to this response
 }
 
@@ -332,6 +333,16 @@ func (m *importer) readMetadata(rec *warc.Record) error {
 		return nil
 	}
 	fields := warc.ParseFields(block)
+	for _, source := range fields.All(metaMadeOf) {
+		if source == "" {
+			continue
+		}
+		x.made = append(x.made, source)
+		// the resource itself is imported with its address in this form
+		if address, err := m.o.Normal(source); err == nil && address != source {
+			x.made = append(x.made, address)
+		}
+	}
 	x.truncated = x.truncated || fields.Get(metaTruncated) != ""
 	if fields.Get(metaCut) == "" {
 		return nil

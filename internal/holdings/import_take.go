@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -50,7 +51,7 @@ func (m *importer) importResponse(x *incoming) error {
 		x.refuse(takenDown, down.String())
 		return nil
 	}
-	stone, gone, err := m.takenDownSince(x)
+	stone, gone, err := m.takenDownSince(x.url, x.at)
 	if err != nil {
 		return err
 	}
@@ -109,12 +110,12 @@ func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) erro
 	return m.storePage(x, u, origin, known, pg)
 }
 
-// takenDownSince reports whether the address of x was taken down after x was received. The response
-// then stays erased, although the take-down request is no longer in the policy.
-func (m *importer) takenDownSince(x *incoming) (stone archive.Tombstone, gone bool, err error) {
-	stones, err := m.archive.Tombstones(x.url)
+// takenDownSince reports whether an address was taken down after the time at, when a response was received. The
+// response then stays erased, although the take-down request is no longer in the policy.
+func (m *importer) takenDownSince(address string, at time.Time) (stone archive.Tombstone, gone bool, err error) {
+	stones, err := m.archive.Tombstones(address)
 	for _, t := range stones {
-		if t.Why == takenDown && !x.at.After(t.When) {
+		if t.Why == takenDown && !at.After(t.When) {
 			return t, true, nil
 		}
 	}
@@ -260,13 +261,36 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	if x.rendered == nil {
 		return pg, nil
 	}
-	last.Rendered = x.rendered
+	source, err := m.takenDownSource(x)
+	if err != nil {
+		return nil, err
+	}
+	if source != "" { // P1 2.6 (P04): what scripts made of it cannot be separated from the rendered document
+		x.result.Unrendered = sourceTakenDown + source
+		return pg, nil
+	}
+	last.Rendered, last.Made = x.rendered, x.made
 	rendered := page.New(append(hops, last))
 	if !rendered.Rendered() {
 		x.result.Unrendered = "the page is not HTML"
 		return pg, nil
 	}
 	return rendered, nil
+}
+
+// takenDownSource returns the first resource that is taken down, or was taken down after x was received, of those
+// from which scripts made the rendered document of x; "" if there is none. It ignores resources whose policy is not
+// known.
+func (m *importer) takenDownSource(x *incoming) (string, error) {
+	for _, source := range x.made {
+		if terms.TakenDown(m.ctx, m.o.Policies, source) != nil {
+			return source, nil
+		}
+		if _, down, err := m.takenDownSince(source, x.at); err != nil || down {
+			return source, err
+		}
+	}
+	return "", m.ctx.Err()
 }
 
 // lawfulHops returns those redirects before x that may be crawled. If an address of the chain is
@@ -300,7 +324,7 @@ func (m *importer) mayCrawlHop(hop *incoming) (lawful, down bool, err error) {
 	if terms.TakeDown(origin, u) != nil {
 		return false, true, nil
 	}
-	_, down, err = m.takenDownSince(hop)
+	_, down, err = m.takenDownSince(hop.url, hop.at)
 	return origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed, down, err
 }
 
@@ -364,6 +388,16 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	if err := m.eraseTakenDownHops(m.ctx, m.o.Policies, g.deposit.Hops); err != nil {
 		return err
 	}
+	if len(pg.Last().Made) > 0 { // one of these resources may have been taken down since the page was judged
+		source, err := m.takenDownSource(x)
+		if err != nil {
+			return err
+		}
+		if source != "" {
+			x.refuse(sourceTakenDown+source, "")
+			return m.eraseScripted(m.ctx, x.url, source)
+		}
+	}
 	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts
 	m.rememberPayload(x, c.ID)
 	m.noteVersion(x.url, c)
@@ -392,14 +426,13 @@ func (m *importer) writeCapture(address, final string, was archive.Resource, g a
 				return false, err
 			case leads != final || moved(known, was):
 				return false, errMoved
-			// Set LastCrawled to a later time, so that the capture does not become the current
-			// version.
-			case final != address && !known.LastCrawled.After(g.deposit.Fetched):
-				err = m.archive.Update(m.ctx, address,
-					func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
-				if err != nil {
-					return false, err
-				}
+			case final != address || known.LastCrawled.After(g.deposit.Fetched):
+				err = m.preparePast(address, known, g.deposit)
+			default: // the earlier versions stay, and so must the resources from which scripts made them
+				g.deposit.Resource.Kept.AddScripts(known.Kept.Of[terms.Scripts])
+			}
+			if err != nil {
+				return false, err
 			}
 			c, err = m.archive.Receive(m.ctx, g.deposit)
 			return c.Current && (g.document != nil || known.Indexed), err
@@ -408,6 +441,26 @@ func (m *importer) writeCapture(address, final string, was archive.Resource, g a
 		err = wait()
 	}
 	return c, err
+}
+
+// preparePast changes the record of a page, known, before d is stored as an earlier version, which changes only dates
+// in the record. It sets LastCrawled to a time after the fetch, so that d does not become the current version. It adds
+// the resources from which scripts made the rendered document of d, so that a take-down of one of them erases d.
+func (m *importer) preparePast(address string, known archive.Resource, d archive.Deposit) error {
+	made := d.Resource.Kept.Of[terms.Scripts]
+	crawled := known.LastCrawled
+	if !crawled.After(d.Fetched) {
+		crawled = d.Fetched.Add(time.Nanosecond)
+	}
+	if crawled.Equal(known.LastCrawled) && !slices.ContainsFunc(made,
+		func(source string) bool { return !known.Kept.MadeByScripts(source) }) {
+		return nil
+	}
+	return m.archive.Update(m.ctx, address, func(r *archive.Resource) {
+		r.LastCrawled = crawled
+		r.Kept = r.Kept.Clone() // the archive compares it with the record before the change
+		r.Kept.AddScripts(made)
+	})
 }
 
 // newAliases returns those addresses in hops that may be recorded as aliases of address. These are
