@@ -134,6 +134,7 @@ type exporter struct {
 
 	preferences map[acap.Usage][]acap.Said // what newer vocabularies say about the current capture
 	rendered    []byte                     // rendered document of the current capture to write; nil: none
+	data        []string                   // those of sources that scripts requested as data
 	sources     []string                   // resources from which scripts made rendered documents of the current page
 
 	records int   // number of written records
@@ -214,7 +215,7 @@ func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 		return err
 	}
 	if d.Allowed {
-		e.preferences, e.sources = t.Preferences(), known.Kept.Of[terms.Scripts]
+		e.preferences, e.sources, e.data = t.Preferences(), known.Kept.Of[terms.Scripts], known.Kept.Of[terms.Data]
 		if e.rendered = nil; c.Rendered != "" {
 			e.rendered, err = e.archive.Rendered(c.ID)
 		}

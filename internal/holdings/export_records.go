@@ -29,7 +29,8 @@ const (
 	metaStatements = "acap-page-statements" // the statements of the page, as acap.Own in JSON
 	metaCut        = "acap-cut"             // the body lacks parts that may not be preserved (N28)
 	metaTruncated  = "acap-truncated"       // the original body was longer
-	metaMadeOf     = "acap-made-of"         // a resource from which scripts made the rendered document; repeated
+	metaMadeOf     = "acap-made-of"         // an address of data from which scripts made the rendered document; repeated
+	metaMadeBy     = "acap-made-by"         // an address of one of these scripts; repeated
 )
 
 // write passes a record on to be written.
@@ -269,7 +270,11 @@ func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
 	}
 	if e.rendered != nil {
 		for _, source := range e.sources {
-			add(metaMadeOf, source)
+			name := metaMadeBy
+			if slices.Contains(e.data, source) {
+				name = metaMadeOf
+			}
+			add(name, source)
 		}
 	}
 	return f, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/internal/coding"
@@ -175,7 +176,7 @@ func (x *incoming) size() int64 {
 	if x.request != nil {
 		n += len(x.request.head)
 	}
-	for _, source := range x.made {
+	for _, source := range slices.Concat(x.made, x.ran) {
 		n += len(source)
 	}
 	return int64(n)

@@ -43,9 +43,10 @@ type incoming struct {
 	bare bool       // the payload has no content coding, even if the HTTP head names one
 	said []acap.Own // statements of the page according to other records
 
-	rendered []byte      // the rendered document, from a conversion record; nil: none
-	made     []string    // the resources from which scripts made it, according to a metadata record
-	hops     []*incoming // redirects that lead to this response
+	rendered []byte // the rendered document, from a conversion record; nil: none
+	// data from which scripts made it, and these scripts, according to a metadata record
+	made, ran []string
+	hops      []*incoming // redirects that lead to this response
 }
 
 // question is a request record.
@@ -333,16 +334,8 @@ func (m *importer) readMetadata(rec *warc.Record) error {
 		return nil
 	}
 	fields := warc.ParseFields(block)
-	for _, source := range fields.All(metaMadeOf) {
-		if source == "" {
-			continue
-		}
-		x.made = append(x.made, source)
-		// the resource itself is imported with its address in this form
-		if address, err := m.o.Normal(source); err == nil && address != source {
-			x.made = append(x.made, address)
-		}
-	}
+	x.made = m.addresses(x.made, fields.All(metaMadeOf))
+	x.ran = m.addresses(x.ran, fields.All(metaMadeBy))
 	x.truncated = x.truncated || fields.Get(metaTruncated) != ""
 	if fields.Get(metaCut) == "" {
 		return nil
@@ -427,4 +420,19 @@ func (x *incoming) unfit() string {
 		return fmt.Sprintf("its status is %d: it is no page", status)
 	}
 	return ""
+}
+
+// addresses adds the addresses of list to all, also in normal form: in this form the resources themselves are
+// imported.
+func (m *importer) addresses(all, list []string) []string {
+	for _, named := range list {
+		if named == "" {
+			continue
+		}
+		all = append(all, named)
+		if normal, err := m.o.Normal(named); err == nil && normal != named {
+			all = append(all, normal)
+		}
+	}
+	return all
 }

@@ -269,7 +269,7 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 		x.result.Unrendered = sourceTakenDown + source
 		return pg, nil
 	}
-	last.Rendered, last.Made = x.rendered, x.made
+	last.Rendered, last.Made, last.Ran = x.rendered, x.made, x.ran
 	rendered := page.New(append(hops, last))
 	if !rendered.Rendered() {
 		x.result.Unrendered = "the page is not HTML"
@@ -282,7 +282,7 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 // from which scripts made the rendered document of x; "" if there is none. It ignores resources whose policy is not
 // known.
 func (m *importer) takenDownSource(x *incoming) (string, error) {
-	for _, source := range x.made {
+	for _, source := range slices.Concat(x.made, x.ran) {
 		if terms.TakenDown(m.ctx, m.o.Policies, source) != nil {
 			return source, nil
 		}
@@ -429,7 +429,7 @@ func (m *importer) writeCapture(address, final string, was archive.Resource, g a
 			case final != address || known.LastCrawled.After(g.deposit.Fetched):
 				err = m.preparePast(address, known, g.deposit)
 			default: // the earlier versions stay, and so must the resources from which scripts made them
-				g.deposit.Resource.Kept.AddScripts(known.Kept.Of[terms.Scripts])
+				g.deposit.Resource.Kept.AddMade(known.Kept.Of[terms.Data], known.Kept.Of[terms.Scripts])
 			}
 			if err != nil {
 				return false, err
@@ -459,7 +459,7 @@ func (m *importer) preparePast(address string, known archive.Resource, d archive
 	return m.archive.Update(m.ctx, address, func(r *archive.Resource) {
 		r.LastCrawled = crawled
 		r.Kept = r.Kept.Clone() // the archive compares it with the record before the change
-		r.Kept.AddScripts(made)
+		r.Kept.AddMade(d.Resource.Kept.Of[terms.Data], made)
 	})
 }
 
