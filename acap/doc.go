@@ -55,7 +55,8 @@
 //   - decide.go, statement_set.go: the decision
 //   - vocabulary.go, site.go, rep.go, tags.go: the other vocabularies
 //   - recorder.go, trace.go and the other trace files: which fields lost, and why
-//   - narrow.go, narrow_tag.go, header.go, part.go, pilot.go: pages and their elements
+//   - narrow.go, narrow_tag.go, header.go, part.go, pilot.go: pages and their elements; stages.go:
+//     pages that scripts change
 //   - facts.go, bounds.go, changes.go, context.go: limits
 //   - action.go: requests; statements.go: statements for any crawler; report.go, findings.go
 //

@@ -39,22 +39,6 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 	return p.narrowTo(page, muted, false)
 }
 
-// staged returns the joint policy of the policies asSent and scripted, which are p narrowed to a page as
-// sent, and to the page after its scripts ran.
-func (p *Policy) staged(asSent, scripted *Policy) *Policy {
-	q := *asSent
-	q.stages = []*Policy{asSent, scripted}
-	q.spoken = maps.Clone(asSent.spoken)
-	if q.spoken == nil {
-		q.spoken = map[string]bool{}
-	}
-	maps.Copy(q.spoken, scripted.spoken)
-	if scripted != p {
-		q.findings = slices.Concat(asSent.findings, scripted.findings[len(p.findings):])
-	}
-	return &q
-}
-
 // narrowTo returns p, which is for one purpose, narrowed to the page as sent, or, if scripted is true, to
 // the page after its scripts ran.
 func (p *Policy) narrowTo(page Own, muted, scripted bool) *Policy {

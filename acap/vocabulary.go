@@ -1,7 +1,5 @@
 package acap
 
-import "slices"
-
 // Vocabulary is a language other than ACAP in which publishers say how their resources may be used:
 // the records of RFC 9309, conventional tags and headers, and those that Crawler.Vocabularies adds.
 // ACAP decides first; then Decide calls each vocabulary. A vocabulary can restrict what ACAP
@@ -165,21 +163,6 @@ func (p *Policy) Opinions(u Usage, r Resource) (list []Said) {
 	for i, v := range p.crawler.Vocabularies {
 		if o := p.opinion(i+addedAt, u, &r); o.Verdict != Unknown {
 			list = append(list, Said{v.Name(), o})
-		}
-	}
-	return list
-}
-
-// stricter returns the opinions of list, and those of other that are stricter or of vocabularies that list
-// lacks.
-func stricter(list, other []Said) []Said {
-	for _, o := range other {
-		i := slices.IndexFunc(list, func(s Said) bool { return s.Vocabulary == o.Vocabulary })
-		switch {
-		case i < 0:
-			list = append(list, o)
-		case o.Verdict > list[i].Verdict:
-			list[i] = o
 		}
 	}
 	return list
