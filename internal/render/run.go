@@ -51,7 +51,8 @@ var ErrScripts = errors.New("its scripts do not end")
 // Run lets the scripts of a page run, scrolls it, and returns the document when the page makes no more
 // requests or a budget has ended. It waits for its turn until ctx ends. Only GET requests for scripts, style
 // sheets, data and images are passed to get; for others the page gets an error. Nothing is stored in the
-// browser from one page to the next.
+// browser from one page to the next. If the browser ends meanwhile, for example because of another page, Run
+// starts the page once more in a new browser.
 func (b *Browser) Run(ctx context.Context, p Page, budget Budget, get Fetch) (r Result, err error) {
 	var late sync.WaitGroup
 	defer late.Wait()
@@ -61,11 +62,20 @@ func (b *Browser) Run(ctx context.Context, p Page, budget Budget, get Fetch) (r 
 	case <-ctx.Done():
 		return r, ctx.Err()
 	}
+	if r, err = b.execute(ctx, p, budget, get, &late); errors.Is(err, ErrGone) && ctx.Err() == nil {
+		r, err = b.execute(ctx, p, budget, get, &late)
+	}
+	return r, err
+}
+
+// execute runs the scripts of a page in the current process.
+func (b *Browser) execute(ctx context.Context, p Page, budget Budget, get Fetch, late *sync.WaitGroup) (r Result,
+	err error) {
 	proc, err := b.running(ctx)
 	if err != nil {
 		return r, err
 	}
-	if r, err = proc.execute(ctx, p, budget, get, &late); err != nil && ctx.Err() == nil {
+	if r, err = proc.execute(ctx, p, budget, get, late); err != nil && ctx.Err() == nil {
 		b.endIfHung(proc)
 	} else if err == nil {
 		b.works()

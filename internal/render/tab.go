@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -58,7 +59,10 @@ const (
 	atOnceParts = 6
 )
 
-var errLarge = errors.New("it is too large to be rendered")
+var (
+	errLarge   = errors.New("it is too large to be rendered")
+	errCrashed = errors.New("the browser could not render it")
+)
 
 // purpose is what a page is opened for.
 type purpose struct {
@@ -95,7 +99,8 @@ type tab struct {
 
 // open opens a page in its own browser context, waits until it has loaded, calls work, and closes the
 // page. The context loading of work ends when no more requests are made; within ends later. Requests may
-// still be in progress when open returns; late waits for them.
+// still be in progress when open returns; late waits for them. It fails with ErrGone if the browser ends, and
+// with errCrashed if the process of the page ends.
 func (p *process) open(ctx context.Context, doc Page, why purpose, late *sync.WaitGroup,
 	work func(t *tab, loading, within context.Context) error) error {
 	if len(doc.Body) > why.bytes {
@@ -108,6 +113,8 @@ func (p *process) open(ctx context.Context, doc Page, why purpose, late *sync.Wa
 	open, _ := chromedp.NewContext(p.ctx, chromedp.WithNewBrowserContext(),
 		chromedp.WithListener(t.listener(paused, crashed)))
 	defer func() { _ = chromedp.Cancel(open) }()
+	open, end := context.WithCancelCause(open)
+	defer end(nil)
 	within, cancel := context.WithTimeout(open, why.whole)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -115,31 +122,53 @@ func (p *process) open(ctx context.Context, doc Page, why purpose, late *sync.Wa
 		t.target = target
 		return chromedp.Void{}, t.prepare(within)
 	})
-	if err != nil {
-		return err
-	}
 	loading, stop := context.WithTimeout(within, why.loading)
 	defer stop()
 	late.Go(func() {
-		for {
-			select {
-			case ev := <-paused:
-				late.Go(func() {
-					defer t.busy.Add(-1)
-					t.respond(loading, ev)
-				})
-			case <-loading.Done():
-				return
-			case <-crashed:
-				cancel()
-				return
-			}
+		select {
+		case <-crashed:
+			end(errCrashed)
+		case <-within.Done():
 		}
 	})
-	if err := t.load(loading); err != nil {
-		return err
+	late.Go(func() { t.respondAll(loading, paused, late) })
+	if err == nil {
+		err = t.load(loading)
 	}
-	return work(t, loading, within)
+	if err == nil {
+		err = work(t, loading, within)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case p.ended():
+		return ErrGone
+	case hasCrashed(within, err):
+		return errCrashed
+	}
+	return err
+}
+
+// hasCrashed reports whether err, an error of a call within this context, means that the process of the page has
+// ended. The error of the call and the event come in any order.
+func hasCrashed(within context.Context, err error) bool {
+	var reply *cdproto.Error
+	return context.Cause(within) == errCrashed || errors.As(err, &reply) && reply.Message == "Target crashed"
+}
+
+// respondAll answers the requests of the page until ctx is done; late waits for the answers.
+func (t *tab) respondAll(ctx context.Context, paused <-chan *fetch.EventRequestPaused, late *sync.WaitGroup) {
+	for {
+		select {
+		case ev := <-paused:
+			late.Go(func() {
+				defer t.busy.Add(-1)
+				t.respond(ctx, ev)
+			})
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // listener returns a function that passes on the events of the page.
