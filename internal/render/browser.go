@@ -14,6 +14,7 @@
 //	draw.go     its picture
 //	run.go      Run: its scripts and the document that they make
 //	flags.go    the command line of the process
+//	pipe_*.go   the limit of its messages
 package render
 
 import (
@@ -218,6 +219,7 @@ func start(ctx context.Context, o Options) (*process, error) {
 	base, end := chromedp.NewExecAllocator(context.Background(), flags(o, program, said, func(cmd *exec.Cmd) {
 		p.cmd = cmd
 		ownGroup(cmd)
+		cmd.Err = errors.Join(cmd.Err, limitMessages(cmd))
 	})...)
 	silent := func(string, ...any) {}
 	// end cancels base and with it p.ctx

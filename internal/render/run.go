@@ -21,7 +21,7 @@ import (
 type Budget struct {
 	Time     time.Duration // for requests and scripts
 	Requests int
-	Bytes    int  // of the page, its parts and the resulting document
+	Bytes    int  // of the page, its parts and the resulting document, which has at most 20 Mi characters
 	Screens  int  // how many screens the page is scrolled at most
 	Images   bool // request images; otherwise the browser gets an empty image for each
 }
@@ -40,6 +40,11 @@ const (
 	quietScrolled = 300 * time.Millisecond // the same after each scrolling
 	tickTime      = 20 * time.Millisecond  // how often requests are counted
 	readTime      = 10 * time.Second       // for reading the document afterwards
+)
+
+const (
+	mostMarkup = 20 << 20             // characters of the resulting document
+	mostReply  = 6*mostMarkup + 1<<20 // bytes of a reply of the browser, which has at most 6 for a character
 )
 
 // runGuard is the Content-Security-Policy of a document whose scripts run, in addition to its own. Because of
@@ -212,9 +217,9 @@ func (t *tab) readOnce(ctx context.Context) (string, error) {
 		HTML  string `json:"html"`
 		Large bool   `json:"large"`
 	}
-	got, err := chromedp.Evaluate[read](fmt.Sprintf("%s(%d)", readDocument, t.bytes), func(p *runtime.EvaluateParams) {
-		p.ContextID = world.ExecutionContextID
-	})(ctx, t.target)
+	script := fmt.Sprintf("%s(%d)", readDocument, min(t.bytes, mostMarkup))
+	in := func(p *runtime.EvaluateParams) { p.ContextID = world.ExecutionContextID }
+	got, err := chromedp.Evaluate[read](script, in)(ctx, t.target)
 	switch {
 	case err != nil:
 		return "", err
