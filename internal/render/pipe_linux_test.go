@@ -36,8 +36,10 @@ func TestRunHostile(t *testing.T) {
 	}{
 		{"document", "document.body.hidden = true; for (let i = 0; i < 4; i++) document.body.append('x'.repeat(1 << 23))", errLarge},
 		{"events", `const x = 'x'.repeat(1 << 23);
+for (let i = 0; i < 100; i++) console.log('y'.repeat(1 << 18));
 console.log(x); console.error({x}); setTimeout(() => { throw x }); Promise.reject(x);
 fetch('post', {method: 'POST', body: x}); navigator.sendBeacon('beacon', x);
+Object.defineProperty(document, 'scrollingElement', {get() { throw x }});
 document.title = x; document.title = ''`, nil},
 	} {
 		runtime.ReadMemStats(&before)

@@ -155,12 +155,16 @@ func (t *tab) awaitQuiet(ctx context.Context, pause time.Duration) {
 // scroll scrolls the page by one screen at a time, at most n times, until it is at its end and makes no more
 // requests.
 func (t *tab) scroll(ctx context.Context, n int) {
+	isolated, err := t.isolate(ctx)
+	if err != nil {
+		return
+	}
 	for range n {
 		asked := t.asked.Load()
 		more, err := chromedp.Evaluate[bool](`(() => { const e = document.scrollingElement;
 	if (!e) return false;
 	e.scrollTop += innerHeight;
-	return e.scrollTop + innerHeight < e.scrollHeight - 1 })()`)(ctx, t.target)
+	return e.scrollTop + innerHeight < e.scrollHeight - 1 })()`, isolated)(ctx, t.target)
 		if err != nil { // the scripts of the page, or the end of ctx, prevent it
 			return
 		}
@@ -169,6 +173,14 @@ func (t *tab) scroll(ctx context.Context, n int) {
 			return
 		}
 	}
+}
+
+// isolate returns an option to evaluate scripts apart from those of the current document, which cannot change what
+// functions mean there.
+func (t *tab) isolate(ctx context.Context) (chromedp.EvaluateOption, error) {
+	world, err := cdp.Call(ctx, t.target, page.CreateIsolatedWorld,
+		page.CreateIsolatedWorldParams{FrameID: cdp.FrameID(t.target.TargetID)})
+	return func(p *runtime.EvaluateParams) { p.ContextID = world.ExecutionContextID }, err
 }
 
 // readDocument is a function that returns the markup of the document if it is not longer than most. It calls
@@ -199,9 +211,7 @@ func (t *tab) document(ctx context.Context) (markup string, err error) {
 
 // readOnce returns the markup of the page. It fails if the page changes its document meanwhile.
 func (t *tab) readOnce(ctx context.Context) (string, error) {
-	// The scripts of the page cannot change what functions mean in a world of its own.
-	world, err := cdp.Call(ctx, t.target, page.CreateIsolatedWorld,
-		page.CreateIsolatedWorldParams{FrameID: cdp.FrameID(t.target.TargetID)})
+	isolated, err := t.isolate(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -218,8 +228,7 @@ func (t *tab) readOnce(ctx context.Context) (string, error) {
 		Large bool   `json:"large"`
 	}
 	script := fmt.Sprintf("%s(%d)", readDocument, min(t.bytes, mostMarkup))
-	in := func(p *runtime.EvaluateParams) { p.ContextID = world.ExecutionContextID }
-	got, err := chromedp.Evaluate[read](script, in)(ctx, t.target)
+	got, err := chromedp.Evaluate[read](script, isolated)(ctx, t.target)
 	switch {
 	case err != nil:
 		return "", err
