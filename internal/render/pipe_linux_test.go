@@ -43,7 +43,8 @@ Object.defineProperty(document, 'scrollingElement', {get() { throw x }});
 document.title = x; document.title = ''`, nil},
 	} {
 		runtime.ReadMemStats(&before)
-		_, err := b.Run(t.Context(), html(there+"a.html", "<body><script>"+c.script+"</script>"), budget, (&served{}).get)
+		p := html(there+"a.html", "<body><script>"+c.script+"</script>")
+		_, err := b.Run(t.Context(), p, budget, (&served{}).get)
 		runtime.ReadMemStats(&after)
 		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; !errors.Is(err, c.fails) || used > 10 {
 			t.Errorf("%s: %d MB, %v", c.name, used, err)

@@ -221,7 +221,8 @@ func TestRunKilled(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		all.Go(func() {
 			entered := false
-			script := &served{parts: map[string]Part{there + "app.js": made("text/javascript", "document.body.append('run')")}}
+			script := &served{parts: map[string]Part{
+				there + "app.js": made("text/javascript", "document.body.append('run')")}}
 			get := func(ctx context.Context, rawurl string, kind Kind) (Part, error) {
 				if entered {
 					return script.get(ctx, rawurl, kind)
@@ -294,15 +295,17 @@ func TestRunLeaves(t *testing.T) {
 		fails            error
 	}{
 		{"navigation while it loads", "<p>a<script>location = '/x'</script><p>b", "<p>a", 1, nil},
-		{"document.write", "<p>a<script>onload = () => { document.open(); document.write('<p>new'); document.close() }</script>",
-			"<p>new", 0, nil},
-		{"hidden properties", "<form name=childNodes></form><script>const f = document.createElement('form'); document.documentElement.remove(); " +
+		{"document.write", "<p>a<script>onload = () => { document.open(); document.write('<p>new'); " +
+			"document.close() }</script>", "<p>new", 0, nil},
+		{"hidden properties", "<form name=childNodes></form><script>const f = document.createElement('form'); " +
+			"document.documentElement.remove(); " +
 			"document.append(f); f.innerHTML = '<input name=outerHTML>'</script>", `<form><input name="outerHTML">`, 0, nil},
 		{"requests", "<p>a<script>for (const method of ['HEAD', 'POST']) fetch('x', {method}); " +
 			"fetch('x' + 'y'.repeat(1 << 14)); fetch('refused')</script>", "<p>a", 3, nil},
 		{"about:blank", "<p>a<script>location = 'about:blank'</script>", "", 0, errLeft},
 		{"about:blank later", "<p>a<script>onload = () => { location = 'about:blank' }</script>", "", 0, errLeft},
-		{"blob:", "<p>a<script>location = URL.createObjectURL(new Blob(['<p>b'], {type: 'text/html'}))</script>", "", 0, errLeft},
+		{"blob:", "<p>a<script>location = URL.createObjectURL(new Blob(['<p>b'], {type: 'text/html'}))</script>", "", 0,
+			errLeft},
 		{"javascript:", "<p>a<script>onload = () => { location = 'javascript:\"<p>b\"' }</script>", "<p>b", 0, nil},
 	} {
 		all.Go(func() {
