@@ -14,6 +14,7 @@
 //	draw.go     its picture
 //	run.go      Run: its scripts and the document that they make
 //	flags.go    the command line of the process
+//	pipe_*.go   the limit of its messages
 package render
 
 import (
@@ -47,7 +48,7 @@ type Options struct {
 var (
 	// ErrBusy means that too many pages are waiting to be drawn.
 	ErrBusy = errors.New("too many pages wait to be rendered")
-	// ErrGone means that the browser has ended too often or is closed.
+	// ErrGone means that the browser ended while it rendered the page, has ended too often, or is closed.
 	ErrGone = errors.New("the browser has ended")
 	// ErrRoot means that root may not start Chromium, because its sandbox does not work for root.
 	ErrRoot = errors.New("the sandbox of Chromium does not work if root starts it")
@@ -83,6 +84,16 @@ type process struct {
 	cmd *exec.Cmd
 	o   Options
 	end func() // kills the process, waits for it and removes its files
+}
+
+// ended reports whether the process has ended or closed its connection.
+func (p *process) ended() bool {
+	select {
+	case <-chromedp.FromContext(p.ctx).Browser.LostConnection:
+		return true
+	default:
+		return p.ctx.Err() != nil
+	}
 }
 
 // Start starts the browser. It fails with ErrRoot if root calls it without Options.Unguarded. The
@@ -177,7 +188,7 @@ func (b *Browser) endProcess() {
 func (b *Browser) running(ctx context.Context) (*process, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.now != nil && b.now.ctx.Err() == nil {
+	if b.now != nil && !b.now.ended() {
 		return b.now, nil
 	}
 	b.endProcess()
@@ -208,6 +219,7 @@ func start(ctx context.Context, o Options) (*process, error) {
 	base, end := chromedp.NewExecAllocator(context.Background(), flags(o, program, said, func(cmd *exec.Cmd) {
 		p.cmd = cmd
 		ownGroup(cmd)
+		cmd.Err = errors.Join(cmd.Err, limitMessages(cmd))
 	})...)
 	silent := func(string, ...any) {}
 	// end cancels base and with it p.ctx

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -20,7 +21,7 @@ import (
 type Budget struct {
 	Time     time.Duration // for requests and scripts
 	Requests int
-	Bytes    int  // of the page, its parts and the resulting document
+	Bytes    int  // of the page, its parts and the resulting document, which has at most 20 Mi characters
 	Screens  int  // how many screens the page is scrolled at most
 	Images   bool // request images; otherwise the browser gets an empty image for each
 }
@@ -30,12 +31,20 @@ type Result struct {
 	HTML []byte // UTF-8
 	// the budget that ended before the scripts had finished, as a clause; "" if they had finished
 	Ended string
+
+	Unmade int // requests that were neither answered by Fetch nor by the page itself
 }
 
 const (
 	quietLoading  = time.Second            // without requests for this long, a page has finished
 	quietScrolled = 300 * time.Millisecond // the same after each scrolling
+	tickTime      = 20 * time.Millisecond  // how often requests are counted
 	readTime      = 10 * time.Second       // for reading the document afterwards
+)
+
+const (
+	mostMarkup = 20 << 20             // characters of the resulting document
+	mostReply  = 6*mostMarkup + 1<<20 // bytes of a reply of the browser, which has at most 6 for a character
 )
 
 // runGuard is the Content-Security-Policy of a document whose scripts run, in addition to its own. Because of
@@ -45,13 +54,18 @@ const runGuard = "sandbox allow-scripts allow-same-origin; worker-src 'none'; ch
 	"object-src 'none'; font-src data:; media-src 'none'; manifest-src 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; webrtc 'block'"
 
-// ErrScripts means that the scripts of a page never give the browser time to read it.
-var ErrScripts = errors.New("its scripts do not end")
+var (
+	// ErrScripts means that the scripts of a page never give the browser time to read it.
+	ErrScripts = errors.New("its scripts do not end")
+
+	errLeft = errors.New("its scripts leave the page")
+)
 
 // Run lets the scripts of a page run, scrolls it, and returns the document when the page makes no more
 // requests or a budget has ended. It waits for its turn until ctx ends. Only GET requests for scripts, style
 // sheets, data and images are passed to get; for others the page gets an error. Nothing is stored in the
-// browser from one page to the next.
+// browser from one page to the next. If the browser ends meanwhile, for example because of another page, Run
+// starts the page once more in a new browser.
 func (b *Browser) Run(ctx context.Context, p Page, budget Budget, get Fetch) (r Result, err error) {
 	var late sync.WaitGroup
 	defer late.Wait()
@@ -61,11 +75,20 @@ func (b *Browser) Run(ctx context.Context, p Page, budget Budget, get Fetch) (r 
 	case <-ctx.Done():
 		return r, ctx.Err()
 	}
+	if r, err = b.execute(ctx, p, budget, get, &late); errors.Is(err, ErrGone) && ctx.Err() == nil {
+		r, err = b.execute(ctx, p, budget, get, &late)
+	}
+	return r, err
+}
+
+// execute runs the scripts of a page in the current process.
+func (b *Browser) execute(ctx context.Context, p Page, budget Budget, get Fetch, late *sync.WaitGroup) (r Result,
+	err error) {
 	proc, err := b.running(ctx)
 	if err != nil {
 		return r, err
 	}
-	if r, err = proc.execute(ctx, p, budget, get, &late); err != nil && ctx.Err() == nil {
+	if r, err = proc.execute(ctx, p, budget, get, late); err != nil && ctx.Err() == nil {
 		b.endIfHung(proc)
 	} else if err == nil {
 		b.works()
@@ -89,10 +112,9 @@ func (p *process) execute(ctx context.Context, doc Page, budget Budget, get Fetc
 			return ErrScripts
 		case err != nil:
 			return err
-		case len(html) > budget.Bytes:
-			return errLarge
 		}
-		r = Result{HTML: []byte(html), Ended: t.ended(loading, budget)}
+		r = Result{HTML: []byte(html), Ended: t.ended(loading, budget),
+			Unmade: int(t.unmade.Load())}
 		return nil
 	})
 	return r, err
@@ -115,15 +137,13 @@ func (t *tab) ended(loading context.Context, budget Budget) string {
 
 // awaitQuiet waits until the page has made no request for the time pause, or until ctx is done.
 func (t *tab) awaitQuiet(ctx context.Context, pause time.Duration) {
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(tickTime)
 	defer tick.Stop()
-	since, asked := time.Now(), t.asked.Load()
+	q := t.quiet()
 	for {
 		select {
 		case now := <-tick.C:
-			if n := t.asked.Load(); n != asked || t.busy.Load() > 0 {
-				since, asked = now, n
-			} else if now.Sub(since) >= pause {
+			if q.lasts(now) >= pause {
 				return
 			}
 		case <-ctx.Done():
@@ -135,12 +155,16 @@ func (t *tab) awaitQuiet(ctx context.Context, pause time.Duration) {
 // scroll scrolls the page by one screen at a time, at most n times, until it is at its end and makes no more
 // requests.
 func (t *tab) scroll(ctx context.Context, n int) {
+	isolated, err := t.isolate(ctx)
+	if err != nil {
+		return
+	}
 	for range n {
 		asked := t.asked.Load()
 		more, err := chromedp.Evaluate[bool](`(() => { const e = document.scrollingElement;
 	if (!e) return false;
 	e.scrollTop += innerHeight;
-	return e.scrollTop + innerHeight < e.scrollHeight - 1 })()`)(ctx, t.target)
+	return e.scrollTop + innerHeight < e.scrollHeight - 1 })()`, isolated)(ctx, t.target)
 		if err != nil { // the scripts of the page, or the end of ctx, prevent it
 			return
 		}
@@ -151,22 +175,67 @@ func (t *tab) scroll(ctx context.Context, n int) {
 	}
 }
 
-// document returns the markup of the page as it is now. If the page replaces its document meanwhile, it tries
-// again.
+// isolate returns an option to evaluate scripts apart from those of the current document, which cannot change what
+// functions mean there.
+func (t *tab) isolate(ctx context.Context) (chromedp.EvaluateOption, error) {
+	world, err := cdp.Call(ctx, t.target, page.CreateIsolatedWorld,
+		page.CreateIsolatedWorldParams{FrameID: cdp.FrameID(t.target.TargetID)})
+	return func(p *runtime.EvaluateParams) { p.ContextID = world.ExecutionContextID }, err
+}
+
+// readDocument is a function that returns the markup of the document if it is not longer than most. It calls
+// the getters of the prototypes, because elements of the page can hide properties of the document and of forms.
+const readDocument = `(most => {
+	const get = (type, name, object) => Reflect.get(type.prototype, name, object);
+	try {
+		const parts = Array.from(get(Node, "childNodes", document),
+			n => n instanceof Element ? get(Element, "outerHTML", n) : new XMLSerializer().serializeToString(n));
+		const html = parts.join("");
+		return html.length > most ? {large: true} : {html};
+	} catch (e) { // the longest string of the browser is shorter
+		return {large: true};
+	}
+})`
+
+// document returns the markup of the page as it is now. It measures it in the browser first. If the page
+// changes its document meanwhile, it tries again.
 func (t *tab) document(ctx context.Context) (markup string, err error) {
 	for range 10 {
-		var root dom.GetDocumentResult
-		root, err = cdp.Call(ctx, t.target, dom.GetDocument, dom.GetDocumentParams{Depth: new(int64)}) // only the root
-		if err != nil {
-			return "", err
-		}
-		var got dom.GetOuterHTMLResult
-		got, err = cdp.Call(ctx, t.target, dom.GetOuterHTML, dom.GetOuterHTMLParams{NodeID: root.Root.NodeID})
-		if err == nil || ctx.Err() != nil {
-			return got.OuterHTML, err
+		if markup, err = t.readOnce(ctx); err == nil || errors.Is(err, errLarge) || errors.Is(err, errLeft) ||
+			ctx.Err() != nil {
+			return markup, err
 		}
 	}
 	return "", err
+}
+
+// readOnce returns the markup of the page. It fails if the page changes its document meanwhile.
+func (t *tab) readOnce(ctx context.Context) (string, error) {
+	isolated, err := t.isolate(ctx)
+	if err != nil {
+		return "", err
+	}
+	// This must follow, so that the world belongs to the document whose loader is compared.
+	tree, err := cdp.Call(ctx, t.target, page.GetFrameTree, cdp.Empty{})
+	switch {
+	case err != nil:
+		return "", err
+	case tree.FrameTree.Frame.LoaderID != t.loader:
+		return "", errLeft
+	}
+	type read struct {
+		HTML  string `json:"html"`
+		Large bool   `json:"large"`
+	}
+	script := fmt.Sprintf("%s(%d)", readDocument, min(t.bytes, mostMarkup))
+	got, err := chromedp.Evaluate[read](script, isolated)(ctx, t.target)
+	switch {
+	case err != nil:
+		return "", err
+	case got.Large || len(got.HTML) > t.bytes:
+		return "", errLarge
+	}
+	return got.HTML, nil
 }
 
 // executed returns the kind of a part that scripts may need.

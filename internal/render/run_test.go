@@ -10,8 +10,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 )
 
 // budget is enough for the pages of the tests.
@@ -203,4 +208,113 @@ const d = document.createElement("div"); d.style.height = "9000px"; document.bod
 	if err != nil || !strings.Contains(string(r.HTML), "<p>next") {
 		t.Errorf("the next page: %v", err)
 	}
+}
+
+// A page whose browser ends meanwhile is rendered in the next browser.
+func TestRunKilled(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	b := browse(t)
+	first := b.now.cmd.Process.Pid
+	var both, all sync.WaitGroup
+	both.Add(2)
+	var kills sync.Once
+	for _, name := range []string{"a", "b"} {
+		all.Go(func() {
+			entered := false
+			script := &served{parts: map[string]Part{
+				there + "app.js": made("text/javascript", "document.body.append('run')")}}
+			get := func(ctx context.Context, rawurl string, kind Kind) (Part, error) {
+				if entered {
+					return script.get(ctx, rawurl, kind)
+				}
+				entered = true
+				both.Done()
+				both.Wait() // so both pages are open
+				kills.Do(func() { _ = syscall.Kill(-first, syscall.SIGKILL) })
+				<-ctx.Done()
+				return Part{}, ctx.Err()
+			}
+			r, err := b.Run(t.Context(), html(there+name, "<body><script src=app.js></script>"), budget, get)
+			if err != nil || !strings.Contains(string(r.HTML), "run") {
+				t.Errorf("%s: %s, %v", name, r.HTML, err)
+			}
+		})
+	}
+	all.Wait()
+	awaitEnd(t, first)
+	b.starts = mostStarts
+	kill := func(ctx context.Context, _ string, _ Kind) (Part, error) {
+		_ = syscall.Kill(-b.now.cmd.Process.Pid, syscall.SIGKILL)
+		<-ctx.Done()
+		return Part{}, ctx.Err()
+	}
+	if _, err := b.Run(t.Context(), html(there, "<script src=app.js></script>"), budget, kill); !errors.Is(err, ErrGone) {
+		t.Errorf("a browser that may not start again: %v", err)
+	}
+}
+
+// A page whose own process ends is reported, and the browser goes on.
+func TestCrashed(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	b := browse(t)
+	crash := func(ctx context.Context, _ string, _ Kind) (Part, error) {
+		list, err := chromedp.Targets(b.now.ctx)
+		for _, info := range list {
+			if strings.HasPrefix(info.URL, there) {
+				session, cancel := chromedp.NewContext(b.now.ctx, chromedp.WithTargetID(info.TargetID))
+				defer cancel()
+				defer context.AfterFunc(ctx, cancel)()
+				_, err = chromedp.Run(session, func(ctx context.Context, t *chromedp.Target) (cdp.Empty, error) {
+					return cdp.Call(ctx, t, page.Crash, cdp.Empty{})
+				})
+			}
+		}
+		<-ctx.Done()
+		return Part{}, err
+	}
+	p, start := html(there, "<link rel=stylesheet href=a.css>"), b.now
+	if _, err := b.Run(t.Context(), p, budget, crash); !errors.Is(err, errCrashed) {
+		t.Errorf("Run: %v", err)
+	}
+	if _, err := b.Draw(t.Context(), p, crash); !errors.Is(err, errCrashed) {
+		t.Errorf("Draw: %v", err)
+	}
+	if b.now != start {
+		t.Error("the browser was started again")
+	}
+}
+
+// A page is loaded although its scripts try to leave it. If they replace it by one from elsewhere, it is refused.
+func TestRunLeaves(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	b := browse(t)
+	var all sync.WaitGroup
+	for _, c := range []struct {
+		name, body, want string
+		unmade           int
+		fails            error
+	}{
+		{"navigation while it loads", "<p>a<script>location = '/x'</script><p>b", "<p>a", 1, nil},
+		{"document.write", "<p>a<script>onload = () => { document.open(); document.write('<p>new'); " +
+			"document.close() }</script>", "<p>new", 0, nil},
+		{"hidden properties", "<form name=childNodes></form><script>const f = document.createElement('form'); " +
+			"document.documentElement.remove(); " +
+			"document.append(f); f.innerHTML = '<input name=outerHTML>'</script>", `<form><input name="outerHTML">`, 0, nil},
+		{"requests", "<p>a<script>for (const method of ['HEAD', 'POST']) fetch('x', {method}); " +
+			"fetch('x' + 'y'.repeat(1 << 14)); fetch('refused')</script>", "<p>a", 3, nil},
+		{"about:blank", "<p>a<script>location = 'about:blank'</script>", "", 0, errLeft},
+		{"about:blank later", "<p>a<script>onload = () => { location = 'about:blank' }</script>", "", 0, errLeft},
+		{"blob:", "<p>a<script>location = URL.createObjectURL(new Blob(['<p>b'], {type: 'text/html'}))</script>", "", 0,
+			errLeft},
+		{"javascript:", "<p>a<script>onload = () => { location = 'javascript:\"<p>b\"' }</script>", "<p>b", 0, nil},
+	} {
+		all.Go(func() {
+			s := &served{}
+			r, err := b.Run(t.Context(), html(there+"a.html", c.body), budget, s.get)
+			if !errors.Is(err, c.fails) || !strings.Contains(string(r.HTML), c.want) || r.Ended != "" || r.Unmade != c.unmade {
+				t.Errorf("%s: %s, ended %q, %d not made, %v", c.name, r.HTML, r.Ended, r.Unmade, err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -10,13 +10,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -56,9 +61,13 @@ const (
 	width, height = 1280, 960
 
 	atOnceParts = 6
+	mostURL     = 16 << 10 // longer URLs are not requested
 )
 
-var errLarge = errors.New("it is too large to be rendered")
+var (
+	errLarge   = errors.New("it is too large to be rendered")
+	errCrashed = errors.New("the browser could not render it")
+)
 
 // purpose is what a page is opened for.
 type purpose struct {
@@ -80,10 +89,13 @@ type tab struct {
 	Page
 	purpose
 	target *chromedp.Target
-	loads  chan cdp.LoaderID
+	loader cdp.LoaderID                   // of the document
+	stages chan *page.EventLifecycleEvent // of documents: init, DOMContentLoaded and load
+	left   chan struct{}                  // gets a value when a navigation to another document was refused
 	slots  chan struct{}
 	busy   atomic.Int32 // requests in progress
 	asked  atomic.Int32 // requests so far, including those that are not made
+	unmade atomic.Int32 // requests that are not made
 
 	mu    sync.Mutex
 	given bool                     // the document was sent to the browser
@@ -95,19 +107,23 @@ type tab struct {
 
 // open opens a page in its own browser context, waits until it has loaded, calls work, and closes the
 // page. The context loading of work ends when no more requests are made; within ends later. Requests may
-// still be in progress when open returns; late waits for them.
+// still be in progress when open returns; late waits for them. It fails with ErrGone if the browser ends, and
+// with errCrashed if the process of the page ends.
 func (p *process) open(ctx context.Context, doc Page, why purpose, late *sync.WaitGroup,
 	work func(t *tab, loading, within context.Context) error) error {
 	if len(doc.Body) > why.bytes {
 		return errLarge
 	}
-	t := &tab{Page: doc, purpose: why, loads: make(chan cdp.LoaderID, 64), slots: make(chan struct{}, atOnceParts),
+	t := &tab{Page: doc, purpose: why, stages: make(chan *page.EventLifecycleEvent, 1024),
+		left: make(chan struct{}, 1), slots: make(chan struct{}, atOnceParts),
 		read: len(doc.Body), moved: map[fetch.RequestID]Part{}}
 	paused := make(chan *fetch.EventRequestPaused, 1024)
 	crashed := make(chan struct{}, 1)
 	open, _ := chromedp.NewContext(p.ctx, chromedp.WithNewBrowserContext(),
 		chromedp.WithListener(t.listener(paused, crashed)))
 	defer func() { _ = chromedp.Cancel(open) }()
+	open, end := context.WithCancelCause(open)
+	defer end(nil)
 	within, cancel := context.WithTimeout(open, why.whole)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -115,31 +131,53 @@ func (p *process) open(ctx context.Context, doc Page, why purpose, late *sync.Wa
 		t.target = target
 		return chromedp.Void{}, t.prepare(within)
 	})
-	if err != nil {
-		return err
-	}
 	loading, stop := context.WithTimeout(within, why.loading)
 	defer stop()
 	late.Go(func() {
-		for {
-			select {
-			case ev := <-paused:
-				late.Go(func() {
-					defer t.busy.Add(-1)
-					t.respond(loading, ev)
-				})
-			case <-loading.Done():
-				return
-			case <-crashed:
-				cancel()
-				return
-			}
+		select {
+		case <-crashed:
+			end(errCrashed)
+		case <-within.Done():
 		}
 	})
-	if err := t.load(loading); err != nil {
-		return err
+	late.Go(func() { t.respondAll(loading, paused, late) })
+	if err == nil {
+		err = t.load(loading)
 	}
-	return work(t, loading, within)
+	if err == nil {
+		err = work(t, loading, within)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case p.ended():
+		return ErrGone
+	case hasCrashed(within, err):
+		return errCrashed
+	}
+	return err
+}
+
+// hasCrashed reports whether err, an error of a call within this context, means that the process of the page has
+// ended. The error of the call and the event come in any order.
+func hasCrashed(within context.Context, err error) bool {
+	var reply *cdproto.Error
+	return context.Cause(within) == errCrashed || errors.As(err, &reply) && reply.Message == "Target crashed"
+}
+
+// respondAll answers the requests of the page until ctx is done; late waits for the answers.
+func (t *tab) respondAll(ctx context.Context, paused <-chan *fetch.EventRequestPaused, late *sync.WaitGroup) {
+	for {
+		select {
+		case ev := <-paused:
+			late.Go(func() {
+				defer t.busy.Add(-1)
+				t.respond(ctx, ev)
+			})
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // listener returns a function that passes on the events of the page.
@@ -152,12 +190,13 @@ func (t *tab) listener(paused chan<- *fetch.EventRequestPaused, crashed chan<- s
 			select {
 			case paused <- ev:
 			default: // the request stays paused until the page is closed
+				t.unmade.Add(1)
 				t.busy.Add(-1)
 			}
 		case *page.EventLifecycleEvent:
-			if ev.Name == "load" {
+			if ev.Name == "init" || ev.Name == "DOMContentLoaded" || ev.Name == "load" {
 				select {
-				case t.loads <- ev.LoaderID:
+				case t.stages <- ev:
 				default:
 				}
 			}
@@ -188,7 +227,22 @@ func (t *tab) prepare(ctx context.Context) error {
 		_, err = cdp.Call(ctx, t.target, emulation.SetDeviceMetricsOverride,
 			emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
 	}
+	if err == nil {
+		err = t.disable(ctx)
+	}
 	return err
+}
+
+// disable ends the events that chromedp requests and this package does not need. A page could make them as large
+// as it wants, for example with console.log.
+func (t *tab) disable(ctx context.Context) error {
+	for _, c := range []cdp.Command[cdp.Empty, cdp.Empty]{runtime.Disable, log.Disable, network.Disable, css.Disable,
+		dom.Disable} {
+		if _, err := cdp.Call(ctx, t.target, c, cdp.Empty{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // load opens the document and waits until it and its parts are loaded, or until ctx is done.
@@ -200,20 +254,63 @@ func (t *tab) load(ctx context.Context) error {
 	case opened.ErrorText != "" || opened.IsDownload:
 		return fmt.Errorf("the browser does not treat it as a page: %s", opened.ErrorText)
 	}
-	for loaded := false; !loaded; {
-		select {
-		case id := <-t.loads:
-			loaded = id == opened.LoaderID
-		case <-ctx.Done():
-			loaded = true
-		}
-	}
+	t.loader = opened.LoaderID
+	t.awaitLoad(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.given {
 		return errors.New("the browser did not request it")
 	}
 	return nil
+}
+
+// awaitLoad waits until the document and its parts are loaded, or until ctx is done. A script that tries to leave
+// the page prevents the load event. So a page whose scripts run is also loaded if it makes no more requests
+// after it was parsed or has tried that, or if another document is in its place.
+func (t *tab) awaitLoad(ctx context.Context) {
+	tick := time.NewTicker(tickTime)
+	defer tick.Stop()
+	began := false // before, events are of the empty document of a new tab
+	var q *quiet   // nil: the browser still parses the document
+	for {
+		select {
+		case ev := <-t.stages:
+			switch {
+			case string(ev.FrameID) != string(t.target.TargetID):
+			case ev.LoaderID == t.loader && ev.Name == "init":
+				began = true
+			case ev.LoaderID == t.loader && ev.Name == "DOMContentLoaded":
+				q = t.quiet()
+			case ev.LoaderID == t.loader || began:
+				return
+			}
+		case <-t.left:
+			q = t.quiet()
+		case now := <-tick.C:
+			if q != nil && t.scripts && q.lasts(now) >= quietLoading {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// quiet measures how long a page has made no request.
+type quiet struct {
+	*tab
+	since time.Time
+	count int32
+}
+
+func (t *tab) quiet() *quiet { return &quiet{tab: t, since: time.Now(), count: t.asked.Load()} }
+
+// lasts returns how long the page has made no request. Call it often: it notices requests only when it is called.
+func (q *quiet) lasts(now time.Time) time.Duration {
+	if n := q.asked.Load(); n != q.count || q.busy.Load() > 0 {
+		q.since, q.count = now, n
+	}
+	return now.Sub(q.since)
 }
 
 // respond answers one request of the page: with the document, with a part, or with an error.
@@ -229,6 +326,12 @@ func (t *tab) respond(ctx context.Context, ev *fetch.EventRequestPaused) {
 		reason := network.ErrorReasonBlockedByClient
 		if ev.ResourceType == network.ResourceTypeDocument { // this error lets the browser keep the current page open
 			reason = network.ErrorReasonAborted
+			if t.inPage(ev) {
+				select {
+				case t.left <- struct{}{}:
+				default:
+				}
+			}
 		}
 		_, _ = cdp.Call(ctx, t.target, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID,
 			ErrorReason: reason})
@@ -282,11 +385,19 @@ func needless(header network.Headers) bool {
 	return false
 }
 
+// inPage reports whether a request is one of the page itself, not of a frame in it.
+func (t *tab) inPage(ev *fetch.EventRequestPaused) bool {
+	return string(ev.FrameID) == string(t.target.TargetID)
+}
+
 // fetchPart fetches a part within the limits of a page. Frames are not loaded.
 func (t *tab) fetchPart(ctx context.Context, ev *fetch.EventRequestPaused) (part Part, ok bool) {
 	kind, ok := t.kind(ev.ResourceType)
 	if !ok || needless(ev.Request.Headers) || ev.RedirectedRequestID != "" || ev.Request.Method != http.MethodGet ||
-		string(ev.FrameID) != string(t.target.TargetID) {
+		!t.inPage(ev) || len(ev.Request.URL) > mostURL {
+		if ev.ResourceType != network.ResourceTypeOther { // such as the icon, which the browser requests by itself
+			t.unmade.Add(1)
+		}
 		return part, false
 	}
 	t.mu.Lock()
@@ -295,12 +406,14 @@ func (t *tab) fetchPart(ctx context.Context, ev *fetch.EventRequestPaused) (part
 	t.full = t.full || enough
 	t.mu.Unlock()
 	if enough {
+		t.unmade.Add(1)
 		return part, false
 	}
 	select {
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
 	case <-ctx.Done():
+		t.unmade.Add(1)
 		return part, false
 	}
 	part, err := t.fetch(ctx, ev.Request.URL, kind)
