@@ -144,7 +144,8 @@ The maximal number of requests for the scripts of one page.`),
 
 	setting("render_bytes", "20MiB", "write a size as in 20MiB",
 		func(c *Config) *int64 { return &c.Render.Bytes }, byteSize, writtenSize, `
-The maximal size of one page, of what its scripts request, and of the document that they make.`),
+The maximal size of one page, of what its scripts request, and of the document that they make, which has at most
+20,971,520 characters.`),
 
 	setting("render_screens", 10, "0 does not scroll",
 		func(c *Config) *int { return &c.Render.Screens }, integer(0), plain, `

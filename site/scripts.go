@@ -165,6 +165,9 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 		out.why = err
 		return out, nil
 	}
+	s.mu.Lock()
+	s.count.Blocked += got.Unmade
+	s.mu.Unlock()
 	out.page = r.rendered(pg, got)
 	if _, risky := out.page.Weight(); risky {
 		err = memory.Of(ctx).Alone(ctx, out.page.Parse)
