@@ -10,7 +10,8 @@
 // is stored only in memory.
 //
 //	browser.go  Start, Draw, Close: the process, the limit of pages at a time, restarts
-//	tab.go      one page: its requests
+//	tab.go      one page: how it is opened and closed
+//	requests.go its requests
 //	draw.go     its picture
 //	run.go      Run: its scripts and the document that they make
 //	flags.go    the command line of the process
