@@ -18,15 +18,16 @@ type Entry struct {
 	Bytes     int64      `json:"bytes"`  // length of the stored body
 	Until     *time.Time `json:"until"`  // the time after which the capture may no longer be kept; null: no limit
 	Recrawled bool       `json:"until_recrawled,omitempty"`
-	Truncated bool       `json:"truncated"`      // the end of the page is missing
-	Cuts      []string   `json:"cuts,omitempty"` // names of the parts that were too large to be kept, read or indexed
-	Permitted bool       `json:"permitted"`      // today's policy permits keeping the capture
+	Truncated bool       `json:"truncated"`          // the end of the page is missing
+	Rendered  string     `json:"rendered,omitempty"` // digest of the document that scripts made of the page
+	Cuts      []string   `json:"cuts,omitempty"`     // names of the parts that were too large to be kept, read or indexed
+	Permitted bool       `json:"permitted"`          // today's policy permits keeping the capture
 }
 
 // NewEntry returns the entry of a capture. d is the decision to preserve it, with the facts f.
 func NewEntry(c archive.Capture, d acap.Decision, f acap.Facts) Entry {
 	e := Entry{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Status: c.Status, MIME: c.MIME, Digest: c.Digest,
-		Bytes: c.Bytes, Truncated: c.Truncated, Cuts: c.Cuts, Permitted: d.Allowed}
+		Bytes: c.Bytes, Truncated: c.Truncated, Rendered: c.Rendered, Cuts: c.Cuts, Permitted: d.Allowed}
 	limits := d.Limits(f)
 	e.Recrawled = limits.UntilRecrawled
 	if !limits.Until.IsZero() {
