@@ -32,8 +32,8 @@ type Field struct {
 	Line   int    // counted from 1 in the decoded text of the document; in a header, the number of the header line
 	Column int    // counted from 1, in characters
 	Text   string // the field as written, without comment and outer blanks
-	// Scripted reports that the document is not the one that was sent, but what its scripts made of
-	// it: Line and Column count in that document.
+	// Scripted reports that the field is in the document that the scripts of the page made, not in
+	// the page as sent: Line and Column count in that document.
 	Scripted bool
 
 	in *Field // in a finding about one token: the field that contains the token; otherwise nil
@@ -67,7 +67,8 @@ func (f *Field) at(token string) *Field {
 	if token == "" {
 		return f
 	}
-	return &Field{Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column, Text: token, Scripted: f.Scripted, in: f}
+	return &Field{Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column, Text: token, Scripted: f.Scripted,
+		in: f}
 }
 
 // maxLocated is how many bytes of a field are searched for a token.

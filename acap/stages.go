@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// staged returns the joint policy of the policies asSent and scripted, which are p narrowed to a page as
-// sent, and to the page after its scripts ran.
+// staged returns a policy that permits what both asSent and scripted permit: p narrowed to a page as sent, and
+// p narrowed to the page after its scripts ran.
 func (p *Policy) staged(asSent, scripted *Policy) *Policy {
 	q := *asSent
 	q.stages = []*Policy{asSent, scripted}
@@ -21,8 +21,7 @@ func (p *Policy) staged(asSent, scripted *Policy) *Policy {
 	return &q
 }
 
-// stricter returns the opinions of list, and those of other that are stricter or of vocabularies that list
-// lacks.
+// stricter returns the stricter opinion of list and other for each vocabulary. It changes list.
 func stricter(list, other []Said) []Said {
 	for _, o := range other {
 		i := slices.IndexFunc(list, func(s Said) bool { return s.Vocabulary == o.Vocabulary })

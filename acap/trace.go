@@ -369,13 +369,13 @@ func (t *trace) lose(s *statement, over *Field, why, rule string) {
 	t.add(s.field, s.kind, s.allow, Loses, why, rule, over)
 }
 
-// several is a policy that consists of several, for Trace: of a crawler with several purposes (P1 2.3.3,
-// X11, X78), or of a page whose scripts change its statements.
+// several describes, for Trace, a policy that consists of several policies: one for each purpose of a crawler
+// (P1 2.3.3, X11, X78), or one before and one after the scripts of a page changed its statements.
 type several struct {
 	policies    []*Policy
-	names       []string // for readers
+	names       []string // names of the policies in texts
 	need        string   // why a permission of one policy is not enough
-	all, limits string   // the readings behind need, and behind the limits of all being in force
+	all, limits string   // the readings that need comes from, and that the limits of all policies apply; "" for none
 }
 
 // parts returns the policies of which p consists, or nil if it is one policy.

@@ -34,7 +34,8 @@ const (
 	format        = 1
 	formatOutside = 2 // format of an archive whose bodies are outside its directory
 	formatCopied  = 3 // format of an archive whose records and keys have copies
-	// format of an archive in which a rendered document was stored; header.Store and kReplica say the rest
+	// format of an archive in which a rendered document was stored; header.Store and kReplica say whether its
+	// bodies are outside, and whether it has copies
 	formatRendered = 4
 	lockWait       = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
 	// how many bytes beyond its end the file is mapped, so that the file can grow without waiting
@@ -50,8 +51,8 @@ type Options struct {
 	// archive. It may be nil.
 	Erased func(Tombstone)
 
-	// Stored is called with the URL of each capture after it is on disk. It must be quick and must not call the archive.
-	// It may be nil.
+	// Stored is called with the URL of each capture after it is on disk. It must be quick and must not call the
+	// archive. It may be nil.
 	Stored func(url string)
 
 	// Bodies is the store of bodies; nil: files in the directory. A new archive claims the store, and

@@ -26,7 +26,7 @@ type Capture struct {
 	RenderedBytes int64
 
 	Truncated bool // the stored body is only the beginning of a longer one
-	Cut       bool // parts of the page that may not be kept were cut out of the body (N28)
+	Cut       bool // parts that may not be kept were cut out of the body or the rendered document (N28)
 	Current   bool // the last crawl of the URL found this version
 	Header    http.Header
 	Address   netip.Addr // address of the server; zero if it was not recorded

@@ -216,8 +216,8 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, era
 	}
 }
 
-// rendered checks the rendered document of a capture in the same way. If it is lost, the repair
-// keeps the capture, because the page as sent is the evidence.
+// rendered checks that the rendered document of a capture, if there is one, exists and has the length in the
+// capture's record. If it is lost, the repair keeps the capture, because the page as sent is the evidence.
 func (v *verifier) rendered(where string, k, value []byte, rec captureRecord) {
 	if rec.Rendered == "" {
 		return
@@ -231,7 +231,7 @@ func (v *verifier) rendered(where string, k, value []byte, rec captureRecord) {
 }
 
 // refers counts the reference of a capture to a body, and checks that the body can be read. what
-// names the body in messages, and drop is the repair if the body is lost.
+// names the body in messages; drop is the repair if the body is lost. ok is false if refers found a problem.
 func (v *verifier) refers(where string, k, value []byte, what, digest string, drop fixer) (b bodyRecord, ok bool) {
 	sum, err := digestBytes(digest)
 	if err != nil {

@@ -6,13 +6,14 @@
 // hops are aliases of the page). A Tombstone records when and why something was erased; it contains
 // no content.
 //
-// A capture contains the heads of its exchanges and its body byte for byte as sent. It also contains the version of
-// the policy, the lines and the statements of the page that decided. Readers get the decoded body. Identical bodies
-// are stored once. If parts of a page may not be kept, or a broken stream could not be decoded again in the same way,
-// only the remaining decoded body is stored. If the page was rendered, the capture also contains the document after
-// its scripts ran, as a second body. The page as sent remains the evidence: a capture whose rendered document is lost
-// stays, and a capture whose body as sent is lost goes with both. A redirect is a capture of its own URL, and never
-// becomes the current version. The capture of its target lists it as a hop until its URL is erased.
+// A capture contains the heads of its exchanges and its body byte for byte as sent. It also contains the version
+// of the policy, the lines and the statements of the page that decided. Readers get the decoded body. Identical
+// bodies are stored once. If parts of a page may not be kept, or a broken stream could not be decoded again in the
+// same way, only the remaining decoded body is stored. If the page was rendered, the capture also contains the
+// document after its scripts ran, as a second body. The page as sent remains the evidence: a capture whose
+// rendered document is lost stays, and a capture whose body as sent is lost is removed with its rendered document.
+// A redirect is a capture of its own URL, and never becomes the current version. The capture of its target lists
+// it as a hop until its URL is erased.
 //
 // An archive consists of archive.db (bbolt), which contains the records, of keys.db, which contains
 // keys, and of body files of some 16 MB in the directory bodies. Every body and everything else

@@ -34,8 +34,8 @@ func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error
 }
 
 // EraseCapture removes one version. It also removes the body and the rendered document of the
-// version if no other capture uses them. It destroys the keys and stores s as the tombstone. The data about the URL
-// remains. The error is ErrNotHeld if there is no such capture.
+// version if no other capture uses them. It destroys the keys and stores s as the tombstone. The
+// data about the URL remains. The error is ErrNotHeld if there is no such capture.
 func (a *Archive) EraseCapture(ctx context.Context, id uint64, s Tombstone) error {
 	return a.do(ctx, 0, func(t *txn) error {
 		was, keys := t.counts, len(t.doomed)

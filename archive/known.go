@@ -224,8 +224,8 @@ func (t *txn) putResource(h held, r Resource, plain []byte) error {
 	return errors.Join(err, b.Put(k, value))
 }
 
-// Shared reports whether the body as sent with the given digest has several references. One of them
-// may be that of a capture whose rendered document is equal.
+// Shared reports whether several references lead to the stored body with the given digest: captures that have it
+// as their body as sent or as their rendered document.
 func (a *Archive) Shared(digest string) (shared bool, err error) {
 	sum, err := digestBytes(digest)
 	if err != nil {

@@ -229,8 +229,8 @@ func (t *txn) versionOf(id uint64) int {
 	return rec.Version
 }
 
-// correctLength returns a repair that sets a length in a capture record to is. length returns the
-// place of that length in the record.
+// correctLength returns a repair that sets a length in a capture record to is. length returns a
+// pointer to that length in the record.
 func (v *verifier) correctLength(id uint64, is int64, length func(*captureRecord) *int64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx.Tx, id)

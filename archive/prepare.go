@@ -106,9 +106,8 @@ func (a *Archive) chooseWire(d *Deposit) (*body, error) {
 	}
 	codings := coding.List(d.Encoding)
 	if err := coding.Check(codings); err != nil || len(codings) == 0 {
-		return nil, fmt.Errorf("the deposit of %s has bytes as sent that differ from its body, and %q is not an encoding "+
-			"that explains it",
-			d.Resource.URL, d.Encoding)
+		return nil, fmt.Errorf("the deposit of %s has bytes as sent that differ from its body, and %q is not an "+
+			"encoding that explains it", d.Resource.URL, d.Encoding)
 	}
 	if len(codings) > 1 || !d.Undone.Leads(d.Wire, d.Body, codings) {
 		again, short := a.pack.undo(d.Wire, codings, int64(len(d.Body)))

@@ -32,7 +32,7 @@ type Deposit struct {
 	// Body, and not for a redirect
 	Rendered  []byte
 	Truncated bool
-	Cut       bool // parts that may not be kept were cut out of Body
+	Cut       bool // parts that may not be kept were cut out of Body or Rendered
 	// Past marks an imported capture. If the URL was crawled later, the capture does not become
 	// current and the resource does not change.
 	Past    bool

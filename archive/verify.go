@@ -130,7 +130,7 @@ type verifier struct {
 	steps    int
 }
 
-// reference is that of a capture to a body.
+// reference is the reference of a capture to one of its bodies.
 type reference struct {
 	capture uint64
 	digest  string

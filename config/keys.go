@@ -130,9 +130,9 @@ Patterns of addresses that are not visited. They override include and apply to s
 
 	setting("render", []string{}, "as in https://example.com/app/ or /app/",
 		func(c *Config) *[]string { return &c.Render.Pages }, list(addressPattern), plain, `
-Patterns of addresses, as in include. Chromium runs the scripts of the pages that match one, and text, links and
-statements on elements are those of the document that the scripts make. Each request of the scripts is checked, delayed
-and archived like any other; only GET requests are made. Images are requested only if requisites is set.`),
+Patterns of addresses, as in include. Chromium runs the scripts of the pages that match one. Text, links and statements
+on elements are then those of the document that the scripts make. Each request of the scripts is checked, delayed and
+archived like any other; only GET requests are made. Images are requested only if requisites is set.`),
 
 	setting("render_time", "30s", "write a duration as in 30s",
 		func(c *Config) *time.Duration { return &c.Render.Time }, duration(time.Second), shown, `
@@ -144,12 +144,12 @@ The maximal number of requests for the scripts of one page.`),
 
 	setting("render_bytes", "20MiB", "write a size as in 20MiB",
 		func(c *Config) *int64 { return &c.Render.Bytes }, byteSize, writtenSize, `
-The maximal size of one page, of what its scripts request, and of the document that they make, which has at most
-20,971,520 characters.`),
+The maximal size of a page together with what its scripts request, and the maximal size of the document that they make.
+The document also has at most 20,971,520 characters.`),
 
 	setting("render_screens", 10, "0 does not scroll",
 		func(c *Config) *int { return &c.Render.Screens }, integer(0), plain, `
-How many screens a page is scrolled, so that scripts load more of it. 0 does not scroll.`),
+How many screens a page is scrolled at most, so that scripts load more of it. 0 does not scroll.`),
 
 	setting("max_bytes", Unlimited, "write a size as in 500MB, or -1 for no limit",
 		func(c *Config) *int64 { return &c.MaxBytes }, sizeOrUnlimited, writtenSizeOrUnlimited, `
@@ -291,9 +291,9 @@ same address counts.`),
 
 	setting("chromium", "", "name a program as in /usr/bin/chromium",
 		func(c *Config) *string { return &c.Chromium }, text, plain, `
-The program that renders pages for thumbnails: Chromium or a compatible browser. It has no access to the network: the
+The program that draws pages for thumbnails: Chromium or a compatible browser. It has no access to the network: the
 crawler supplies the subresources of a page if they are permitted. Without this program only images have thumbnails, and
-the setting render uses the Chromium that it finds.`),
+the setting render uses an installed Chromium.`),
 
 	setting("chromium_sandbox", true, "write true or false",
 		func(c *Config) *bool { return &c.ChromiumSandbox }, boolean, plain, `

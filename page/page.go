@@ -86,7 +86,7 @@ func (p *Page) xhtml() bool { return p.mime == "application/xhtml+xml" }
 // textual reports whether the body is any kind of text.
 func (p *Page) textual() bool { return strings.HasPrefix(p.mime, "text/") || p.xhtml() || p.xml() }
 
-// Source returns the decoded text of the body without byte order mark; "" if the body is not text.
+// Source returns the decoded text of Document without byte order mark; "" if it is not text.
 func (p *Page) Source() string { return p.source().text }
 
 // Own returns what the page declares about itself: META of the head, class tokens, X-Robots-Tag and

@@ -18,10 +18,10 @@ func (p *Page) Sent() *Page {
 	return p.sent
 }
 
-// Rendered reports whether p is what the scripts of a page made of it.
+// Rendered reports whether the scripts of the page ran, so that p is the rendered document.
 func (p *Page) Rendered() bool { return p.sent != nil }
 
-// Document returns what all methods of p read: the rendered document, in UTF-8, otherwise the body.
+// Document returns the bytes from which p is parsed: the rendered document, in UTF-8, or else the body as decoded.
 func (p *Page) Document() []byte {
 	if p.sent != nil {
 		return p.Last().Rendered
@@ -40,9 +40,9 @@ func (p *Page) DocumentType() string {
 // RenderedType is the Content-Type of rendered documents.
 const RenderedType = "text/html; charset=utf-8"
 
-// withScripted returns the statements of a rendered page: those of the page as sent, and, if its scripts
-// changed them, those after its scripts ran, which only restrict. What the elements say that scripts changed,
-// Reveals finds out.
+// withScripted returns the statements of a rendered page: those of the page as sent and, if its scripts changed
+// them, in Scripted those after its scripts ran, which only restrict. Reveals finds text that scripts moved out
+// of an element with a statement.
 func withScripted(sent, scripted acap.Own) acap.Own {
 	if !sameStatements(&sent, &scripted) {
 		sent.Scripted = &scripted
@@ -95,7 +95,7 @@ type divided struct {
 	kept string   // text that is kept, with the values of attributes
 	runs []string // kept runs
 	cut  []string // runs that are cut out
-	code string   // scripts and data that are kept
+	code string   // content of kept script and style elements
 }
 
 // divide returns the text of t as c divides it.
@@ -150,7 +150,8 @@ func (t *tree) divide(c Cut) (d divided) {
 			kept = s.at(n.Parent)
 		}
 	})
-	d.kept = strings.Join(strings.Fields(text.String()), " ") + "\n" + strings.Join(strings.Fields(values.String()), " ")
+	d.kept = strings.Join(strings.Fields(text.String()), " ") + "\n" +
+		strings.Join(strings.Fields(values.String()), " ")
 	d.code = code.String()
 	return d
 }
@@ -159,7 +160,7 @@ func isCode(n *html.Node) bool {
 	return n != nil && (n.DataAtom == atom.Script || n.DataAtom == atom.Style)
 }
 
-// Limits of the search for runs. Beyond them everything counts as found.
+// Limits of the search for runs. Beyond them, meets and holds return what refuses the usage.
 const (
 	mostRuns     = 5000
 	mostSearched = 1 << 30 // bytes

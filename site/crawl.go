@@ -37,8 +37,7 @@ type CrawlOptions struct {
 	// called for each request of the scripts of pages that was not made or not answered; may be called
 	// concurrently
 	Blocked func(crawler.Skip)
-	// called for each page whose scripts should run and could not, with the reason; may be called
-	// concurrently
+	// called for each page that could not be rendered, with the reason; may be called concurrently
 	Unrendered func(*page.Page, error)
 
 	// Collect registers Colly callbacks for the visits: OnRequest, OnResponse, OnHTML and OnError,
@@ -71,7 +70,7 @@ type CrawlSummary struct {
 // ScriptCounts counts what the scripts of pages could not do in a crawl.
 type ScriptCounts struct {
 	Blocked int `json:"blocked"` // requests that were not made, or not answered
-	Failed  int `json:"failed"`  // pages whose scripts were not run, although they should
+	Failed  int `json:"failed"`  // pages that could not be rendered, so that only the page as sent is used
 }
 
 // patience is how long the end of a crawl waits for pages that are still being checked before the

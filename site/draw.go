@@ -14,14 +14,14 @@ import (
 )
 
 // startBrowser starts the browser that runs the scripts of the pages of a crawl and draws thumbnails until
-// ctx ends. d draws; it is nil if no browser is configured. b is nil if no page needs a browser. The caller
-// must call end, which stops the browser. A browser that cannot be started is a *UsageError.
+// ctx ends. d draws thumbnails; it is nil if chromium is not set. b is nil if neither chromium nor render is set.
+// The caller must call end, which stops the browser. A browser that cannot be started is a *UsageError.
 func startBrowser(ctx context.Context, cfg *config.Config) (b *render.Browser, d holdings.Drawer, end func(),
 	err error) {
 	home, program := filepath.Join(cfg.Data, "browser"), cfg.Chromium
 	if program == "" && len(cfg.Render.Pages) > 0 {
 		if program = findChromium(); program == "" {
-			return nil, nil, nil, usageError("install Chromium, or name it in chromium",
+			return nil, nil, nil, usageError("install Chromium, or set chromium to the path of a browser",
 				"render: none of %s is found in PATH", strings.Join(chromiums, ", "))
 		}
 	}

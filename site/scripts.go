@@ -32,7 +32,7 @@ type scripts struct {
 	exclude crawler.Patterns // addresses that are not requested
 	budget  render.Budget
 	blocked func(crawler.Skip)      // called for each request that was not made
-	failed  func(*page.Page, error) // called for each page whose scripts could not run; may be nil
+	failed  func(*page.Page, error) // called for each page that could not be rendered; may be nil
 
 	mu     sync.Mutex
 	count  ScriptCounts
@@ -46,7 +46,7 @@ const mostStored = 10_000
 type storedPart struct {
 	start   time.Time
 	refused *gate.Refusal  // the response itself prohibits crawl; nil: it does not
-	barred  *acap.Decision // a usage that would be made of the text in it, and is not permitted; nil: none
+	barred  *acap.Decision // why its text may not become text of a page; nil: it may
 }
 
 // scriptRun is the run of the scripts of one page.
@@ -70,16 +70,17 @@ type scriptRun struct {
 	failed    error // why a response could not be stored
 }
 
-// scripted is what became of a page whose scripts may run.
+// scripted is the result of run for one page.
 type scripted struct {
-	page     *page.Page // the rendered page, or the page as it was
-	why      error      // why the scripts of the page did not run although they should; nil: they ran, or should not
+	page     *page.Page // the rendered page, or the page as sent
+	why      error      // why the page could not be rendered; nil: it was rendered, or no pattern selects it
 	had      []string   // addresses of the resources that were requested and stored
 	requests int
 	bytes    int64
 }
 
-// newScripts returns what runs the scripts of pages, or nil if they do not run.
+// newScripts returns a scripts for the setting render; nil if no pattern is set. b is nil if the browser cannot be
+// started.
 func (s *session) newScripts(ctx context.Context, b *render.Browser, o CrawlOptions) *scripts {
 	want := s.site.cfg.Render
 	if len(want.Pages) == 0 {
@@ -113,23 +114,22 @@ func (s *scripts) report(skip crawler.Skip) {
 	}
 }
 
-// reportFailed counts and reports a page whose scripts did not run.
+// reportFailed counts and reports a page that could not be rendered.
 func (s *scripts) reportFailed(pg *page.Page, why error) {
 	s.mu.Lock()
 	s.count.Failed++
 	s.mu.Unlock()
-	s.log.Warn("the scripts of a page were not run, and it is kept as it was sent", "url", pg.URL().String(),
-		"why", why)
+	s.log.Warn("a page could not be rendered, so only the page as sent is used", "url", pg.URL().String(), "why", why)
 	if s.failed != nil {
 		s.failed(pg, why)
 	}
 }
 
-// selects reports whether the scripts of the page at u shall run.
+// selects reports whether a pattern selects the page at u, so that its scripts run.
 func (s *scripts) selects(u *url.URL) bool { return s != nil && s.pages.Match(u) }
 
 // run runs the scripts of a page, if a pattern selects it and it may be crawled. It fails if the page must be
-// visited again, because the crawl ends, or if something could not be stored.
+// visited again, because the crawl or the browser has ended, or if a response could not be stored.
 func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	out := scripted{page: pg}
 	last := pg.Last()
@@ -201,7 +201,7 @@ func (s *scripts) newRun(pg *page.Page, t *terms.Terms) *scriptRun {
 	return r
 }
 
-// normalOr returns an address in normal form; if it has none, as it is.
+// normalOr returns an address in normal form, or the address itself if it has no such form.
 func normalOr(rawurl string) string {
 	if normal, err := address.Normal(rawurl); err == nil {
 		return normal
@@ -226,7 +226,7 @@ func sorted(list []string) []string {
 	return slices.Compact(list)
 }
 
-// fetch requests what scripts request. It reports what is refused, once for each address.
+// fetch answers a request of the scripts. It reports each address that is refused or does not answer, once.
 func (r *scriptRun) fetch(ctx context.Context, rawurl string, kind render.Kind) (render.Part, error) {
 	pg, err := r.obtain(ctx, rawurl, kind)
 	if err != nil {
@@ -260,7 +260,8 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 	}
 	pg := fetch.PageOf(t)
 	if last := pg.Last(); r.public && last.Address.IsValid() && address.Special(last.Address) != "" {
-		return nil, fmt.Errorf("%s is %s address, and the page is not at one", last.Address, address.Special(last.Address))
+		return nil, fmt.Errorf("%s is %s address, but the page is at a public one", last.Address,
+			address.Special(last.Address))
 	}
 	stored, err := r.store(ctx, pg)
 	switch {
@@ -275,7 +276,7 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 	return pg, nil
 }
 
-// permit returns why u must not be requested for the page; nil: it may.
+// permit returns why u must not be requested for the page; nil if it may be requested.
 func (r *scriptRun) permit(ctx context.Context, u *url.URL) error {
 	at := u.String()
 	follows, named := r.named[normalOr(at)]
@@ -285,7 +286,7 @@ func (r *scriptRun) permit(ctx context.Context, u *url.URL) error {
 	case named && !follows && r.part != nil:
 		return r.part.Err(at)
 	case named && !follows, !follows && !r.follow.Allowed:
-		return r.follow.Refuse(acap.ByProhibition, "the page does not permit to follow it").Err(at)
+		return r.follow.Refuse(acap.ByProhibition, "the page does not permit following it").Err(at)
 	case r.asking[at]:
 		return errors.New("a request for it would ask the publisher for permission")
 	}
@@ -358,8 +359,8 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 	return known, nil
 }
 
-// barredText returns the refusal of a usage that is made of the text of a page, if the text is that of a
-// resource with the terms t; nil: all are permitted.
+// barredText returns why the text of a resource with the terms t may not become text of a page: the refusal of
+// index, preserve or present. It returns nil if all three are permitted.
 func barredText(t *terms.Terms) *acap.Decision {
 	for _, u := range []acap.Usage{acap.Index, acap.Preserve, acap.Present} {
 		if d := t.Decide(u); !d.Allowed {
@@ -374,11 +375,11 @@ var errExcluded = errors.New("not requested")
 // mostReported is how many bytes of an address a report shows.
 const mostReported = 2000
 
-// blockedRequest returns the report of a request of a script that was not made, or whose response could not
-// be used.
+// blockedRequest returns the report of a request of a script that was not made, not answered, or whose response
+// scripts may not get.
 func blockedRequest(page, rawurl string, err error) crawler.Skip {
-	skip := crawler.Skip{URL: strings.ToValidUTF8(rawurl[:min(len(rawurl), mostReported)], ""), State: crawler.Failed, When: time.Now(),
-		Why: fmt.Sprintf("%v; scripts of %s request it", err, page)}
+	skip := crawler.Skip{URL: strings.ToValidUTF8(rawurl[:min(len(rawurl), mostReported)], ""), State: crawler.Failed,
+		When: time.Now(), Why: fmt.Sprintf("%v; scripts of %s request it", err, page)}
 	var refused *acap.Refused
 	switch refusal, is := errors.AsType[*gate.Refusal](err); {
 	case is && refusal.Rule != gate.RuleLease:

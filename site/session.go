@@ -31,7 +31,7 @@ type session struct {
 	log       *slog.Logger
 	received  func(*page.Page, holdings.Receipt) // called for each received page; may be nil
 	resources *fetch.Resources
-	scripts   *scripts // nil: no scripts of pages run
+	scripts   *scripts // runs the scripts of pages; nil: none run
 	refetch   bool     // visit every page again, even if visited before
 	recrawl   crawler.Recrawl
 	sitemaps  bool     // read the sitemaps that robots.txt names
@@ -53,7 +53,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	}
 	browser, draws, endBrowser, err := startBrowser(ctx, s.cfg)
 	if err != nil && o.requests { // requests of publishers are executed in any case
-		s.o.Log.Warn("pages that need a browser are visited by the next crawl", "error", err)
+		s.o.Log.Warn("the browser cannot be started; pages that need it wait for the next crawl", "error", err)
 		browser, draws, endBrowser, err = nil, nil, func() {}, nil
 	}
 	if err != nil {
@@ -237,7 +237,7 @@ func (s *session) firstCall(u *url.URL) bool {
 }
 
 // Receive stores those parts of a fetched page that its terms permit, and returns what the crawler
-// needs to know. If the scripts of the page shall run, they run before.
+// needs to know. If the setting render selects the page, its scripts run first.
 func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
 	if !s.site.owns(pg.URL()) {
 		return crawler.Receipt{}, crawler.ErrLost
@@ -257,7 +257,7 @@ func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	return out, err
 }
 
-// receive stores a page or a resource, as Receive does.
+// receive does the work of Receive after the scripts of the page have run. It also stores what they requested.
 func (s *session) receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
 	r, err := s.holdings.Receive(ctx, pg)
 	if err != nil {
@@ -346,9 +346,10 @@ func (s *session) queueParts(_ context.Context, parts, missing []string) error {
 }
 
 // Condition returns a header for a conditional request: the site sends the page only if it has
-// changed since it was archived.
+// changed since it was archived. It returns nil for a page whose scripts run.
 func (s *session) Condition(address string) http.Header {
-	if u, err := url.Parse(address); err == nil && s.scripts.selects(u) { // scripts may make another page of the same response
+	// scripts can make another document of the same response
+	if u, err := url.Parse(address); err == nil && s.scripts.selects(u) {
 		return nil
 	}
 	return s.holdings.Condition(address)

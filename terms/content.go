@@ -210,9 +210,9 @@ func (t *Terms) CopyText() (text string, ok bool) {
 	return t.page.Text(t.cut(t.Decide(acap.Preserve), &acap.Limits{})), true
 }
 
-// Copy returns the bytes that u may store or show, of a rendered page those of the document that its
-// scripts made; cut reports that these bytes are not the whole document. ok is false if u is prohibited, or if a prohibited part cannot be cut out of the
-// page (N28).
+// Copy returns the bytes that u may store or show: of a rendered page those of the rendered document, otherwise
+// those of the body. cut reports that parts were cut out of them. ok is false if u is prohibited, or if a
+// prohibited part cannot be cut out (N28).
 func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) { return t.copyFor(u, t.page) }
 
 // SentCopy is Copy for the page as sent, before its scripts ran.
@@ -226,6 +226,7 @@ func (t *Terms) SentCopy(u acap.Usage) (body []byte, cut, ok bool) {
 	return t.copyFor(u, t.page.Sent())
 }
 
+// copyFor does the work of Copy for a document of the page: the rendered document or the page as sent.
 func (t *Terms) copyFor(u acap.Usage, document *page.Page) (body []byte, cut, ok bool) {
 	if document == nil {
 		return nil, false, false
@@ -237,7 +238,7 @@ func (t *Terms) copyFor(u acap.Usage, document *page.Page) (body []byte, cut, ok
 	return t.copyOf(document, d)
 }
 
-// copyOf returns what Copy returns for one of the documents of the page under d, which permits the usage.
+// copyOf is copyFor under the decision d, which permits the usage.
 func (t *Terms) copyOf(document *page.Page, d acap.Decision) (body []byte, cut, ok bool) {
 	if !t.policy.Marked() {
 		return document.Document(), false, true

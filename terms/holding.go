@@ -21,7 +21,7 @@ type Holding struct {
 	Preserve acap.Decision
 	Uncut    bool   // Preserve is a refusal because a prohibited part cannot be cut out
 	Body     []byte // the copy that may be stored; nil if Preserve is a refusal
-	Rendered []byte // of a rendered page, the copy of the document that its scripts made; Body is the page as sent
+	Rendered []byte // the copy of the rendered document; nil: the page was not rendered. Body is the page as sent
 	Cut      bool   // Body is not the original body, or Rendered is not the whole document
 
 	// why Content may not be indexed; zero if Content may be indexed or if the existing entry may
@@ -75,7 +75,7 @@ func (t *Terms) setCopy(h *Holding, noArchive bool) {
 }
 
 // preserved returns what may be stored of the page as sent and, if it was rendered, of the rendered
-// document; cut reports that something had to be cut out. ok is false if it cannot be cut out of both.
+// document; cut reports that parts were cut out. ok is false if they cannot be cut out of one of the two.
 func (t *Terms) preserved() (body, rendered []byte, cut, ok bool) {
 	document, cut, ok := t.Copy(acap.Preserve)
 	if !ok {

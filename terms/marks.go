@@ -96,10 +96,10 @@ func (t *Terms) FirstBarred(u acap.Usage) (d acap.Decision, barred bool) {
 	return d, false
 }
 
-// Earlier returns the statements that apply to an earlier version of a page. now are the statements
-// of the last lawful fetch (H11); old are the statements of the earlier version. Of old, only
-// prohibitions on elements apply, because now cannot mention elements that the page no longer has. For
-// the newer vocabularies all statements of old apply, too: Held reads them from Then.
+// Earlier returns the statements that apply to an earlier version of a page. now are the statements of the last
+// lawful fetch (H11); old are the statements of the earlier version. Of old, only prohibitions on elements apply,
+// before and after scripts ran, because now cannot mention elements that the page no longer has. For the newer
+// vocabularies all statements of old apply, too: Held reads them from Then.
 func Earlier(now, old acap.Own) acap.Own {
 	now.Then = &old
 	now.Unread = cmp.Or(now.Unread, old.Unread)

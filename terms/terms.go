@@ -48,7 +48,7 @@ type Terms struct {
 	fetched  map[string]Part
 	around   acap.Context        // the frame or page in which a copy is shown
 	anybody  bool                // ignore conditions on the reader; these are checked when the data is shown
-	revealed map[acap.Usage]bool // results of reveals
+	revealed map[acap.Usage]bool // results of reveals, kept
 	unread   bool                // some result depended on the policy of another origin that could not be read
 }
 
@@ -188,8 +188,8 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	return t.fulfil(d)
 }
 
-// reveals reports whether the rendered document has text that a part of the page as sent, or of the document,
-// prohibits under d, because scripts moved text or marks.
+// reveals reports whether scripts moved text out of a part that may not be used under d, or moved marks of such a
+// part (see page.Reveals). Then no part of the page may be used so.
 func (t *Terms) reveals(d acap.Decision) bool {
 	if t.page == nil || !t.page.Rendered() {
 		return false
@@ -205,16 +205,17 @@ func (t *Terms) reveals(d acap.Decision) bool {
 	return reveals
 }
 
-// revealing returns the refusal of d because of reveals, with the line of a part that prohibits the usage.
+// revealing returns d as a refusal, because reveals is true. The refusal cites a statement on an element that
+// prohibits the usage, if there is one.
 func (t *Terms) revealing(d acap.Decision) acap.Decision {
 	if said := t.page.Sent().Own().Marks; len(said) > 0 {
 		for _, m := range said {
 			if part := t.underFacts(t.policy.Part(d.Usage, t.resource, []acap.Mark{m})); !part.Allowed {
-				return part.Refuse(acap.ByProhibition, "its scripts moved a part that may not be used so")
+				return part.Refuse(acap.ByProhibition, "its scripts moved text or marks of a part that may not be used")
 			}
 		}
 	}
-	return d.Refuse(acap.ByProhibition, "its scripts moved a part that may not be used so")
+	return d.Refuse(acap.ByProhibition, "its scripts moved text or marks of a part that may not be used")
 }
 
 // Preferences returns what ACAP and the newer vocabularies say about each newer usage, without usages

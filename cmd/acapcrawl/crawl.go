@@ -38,11 +38,12 @@ type crawlRequest struct {
 
 // crawlSettings are the settings that the verb crawl has as flags, in the order in which its help
 // lists them.
-const crawlSettings = "scope include exclude depth sitemaps requisites render canonical drop-parameters allow-private " +
-	"max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host " +
-	"per-address timeout recrawl-min recrawl-max crawler purpose preferences for strict dialect contact " +
-	"signature-key signature-agent credentials cookies preserve index chromium metrics cluster node cluster-credentials " +
-	"cluster-tls-ca cluster-tls-certificate cluster-tls-key cluster-key-file partitions lease lease-margin wait"
+const crawlSettings = "scope include exclude depth sitemaps requisites render canonical drop-parameters " +
+	"allow-private max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency " +
+	"per-host per-address timeout recrawl-min recrawl-max crawler purpose preferences for strict dialect contact " +
+	"signature-key signature-agent credentials cookies preserve index chromium metrics cluster node " +
+	"cluster-credentials cluster-tls-ca cluster-tls-certificate cluster-tls-key cluster-key-file partitions lease " +
+	"lease-margin wait"
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{

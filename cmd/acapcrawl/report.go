@@ -48,7 +48,7 @@ const (
 	reasonTakenDown = "taken-down" // P1 2.6.1: a take-down requested by the publisher is in force
 	reasonStatus    = "status"     // the HTTP status, for example 404, means that there is no page
 	reasonNoText    = "no-text"    // the page has no text to index
-	reasonScripts   = "scripts"    // the scripts of the page were not run, and should, or without them it appears empty
+	reasonScripts   = "scripts"    // the page could not be rendered, or appears empty because its scripts were not run
 	reasonCut       = "cut"        // a part of the page was not kept, read or indexed, because a limit was reached
 	reasonUndrawn   = "not-drawn"  // no thumbnail was made of the page; the next fetch of the page tries again
 )
@@ -171,10 +171,10 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	}
 }
 
-// unrendered reports a page whose scripts were not run, although they should.
+// unrendered reports a page that could not be rendered.
 func (r *skipReport) unrendered(pg *page.Page, why error) {
 	r.add(reportEntry{URL: pg.Hops()[0].URL, Use: acap.Index, Reason: reasonScripts, Time: pg.Last().Start,
-		Why: fmt.Sprintf("the scripts of %s were not run: %v", pg.URL(), why)})
+		Why: fmt.Sprintf("%s could not be rendered, so only the page as sent is used: %v", pg.URL(), why)})
 }
 
 // refusals returns list with one decision about each usage of acap.Crawler.For, in place of those that

@@ -53,7 +53,7 @@ func (c *Command) showVerb() *cobra.Command {
 	flags.String("at", "", "print the version that was current at `TIME` (RFC 3339)")
 	version := flags.Int("version", 0, "print version `N`, counted from 1")
 	headers := flags.Bool("headers", false, "print the response header too")
-	sent := flags.Bool("sent", false, "print the page as it was sent, before its scripts ran")
+	sent := flags.Bool("sent", false, "print the page as sent, before its scripts ran")
 	snippet := flags.Bool("snippet", false, "print a snippet instead")
 	query := flags.String("query", "", "prefer a snippet with `WORDS`")
 	picture := flags.Bool("thumbnail", false, "print a thumbnail instead, as JPEG or PNG")
@@ -69,8 +69,9 @@ func (c *Command) showVerb() *cobra.Command {
 	shard := shardOnly(flags)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := showRequest{Version: *version, Headers: *headers, Sent: *sent, Framed: *framed, Query: *query, JSON: out.JSON(),
-			Snippet: *snippet, Picture: *picture, Original: *original, Shard: *shard, call: callOf(cmd, args)}
+		r := showRequest{Version: *version, Headers: *headers, Sent: *sent, Framed: *framed, Query: *query,
+			JSON: out.JSON(), Snippet: *snippet, Picture: *picture, Original: *original, Shard: *shard,
+			call: callOf(cmd, args)}
 		var err error
 		if r.URL, err = oneURL(cmd, args); err != nil {
 			return err

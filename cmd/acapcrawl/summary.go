@@ -61,9 +61,9 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		row{s.Skipped.Deep, "too many links away from a seed"},
 		row{s.Skipped.Trapped, "in crawler traps"},
 		row{s.Beyond, "links not recorded, because their hosts have too many addresses (in all runs)"}))
-	b.WriteString(block("Of the scripts of pages",
+	b.WriteString(block("Scripts of pages",
 		row{s.Scripts.Blocked, "requests refused or not answered"},
-		row{s.Scripts.Failed, "could not be run, and their pages are kept as sent"}))
+		row{s.Scripts.Failed, "pages not rendered, so only the page as sent is used"}))
 	b.WriteString(block("Fetched, but by policy",
 		row{s.Refused.Follow, "not followed"},
 		row{s.Refused.Index, "not indexed"},

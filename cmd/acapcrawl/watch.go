@@ -46,7 +46,8 @@ obeyed. Between two runs the data directory is free for other verbs. A crawl exe
 command prints a line for everything that it did.
 
 Before each job and every minute, unless a job runs, the command reads a changed configuration file. The signal
-SIGHUP makes it read the file at once. If the file cannot be used, the previous settings stay in force.`,
+SIGHUP makes it read the file at once, or after the job that runs. If the file cannot be used, the command prints
+why, and the previous settings stay in force.`,
 		Example: `  acapcrawl watch
   acapcrawl watch --json`,
 		Args: noArgs,
@@ -92,7 +93,7 @@ const (
 	breathe = time.Second // minimum time between turns, in which other processes can use the data directory
 )
 
-// nothingToWatch returns the error of a configuration by which watch has nothing to do.
+// nothingToWatch returns the error of a configuration that gives watch nothing to do.
 func nothingToWatch() error {
 	return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch",
 		"actions.seen_within is 0s: there is no time within which requests are to be seen")

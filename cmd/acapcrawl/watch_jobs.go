@@ -20,7 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// watchPlan is what watch does by one content of the configuration file.
+// watchPlan says what watch does until the configuration file changes.
 type watchPlan struct {
 	cfg       *config.Config   // the settings without those of jobs
 	watched   []*config.Config // settings for each data directory in which publishers' requests are executed
@@ -55,7 +55,7 @@ func (p *watchPlan) watch(cfg *config.Config) {
 }
 
 // runWatchAll executes publishers' requests in the data directory of the settings that load returns and in those of all
-// jobs, and starts the jobs that are due, until ctx ends. It calls load again and again, to use new settings.
+// jobs, and starts the jobs that are due, until ctx ends. It calls load again and again, to notice new settings.
 func (c *Command) runWatchAll(ctx context.Context, load func() (*config.Config, error), r watchRequest) error {
 	cfg, err := load()
 	if err != nil {
@@ -127,8 +127,9 @@ type jobStarter struct {
 // tryJob is how long to wait before a job is tried again that could not be started.
 const tryJob = time.Minute
 
-// run starts jobs that are due, until ctx ends or the configuration file has changed, for which it returns the plan. It
-// looks at the files with the last runs of jobs again and again, because an operator may start a job too.
+// run starts jobs that are due, until ctx ends or the configuration file has changed. It then returns the plan for
+// the new content; nil if ctx has ended. It looks at the files with the last runs of jobs again and again, because
+// an operator may start a job too.
 func (s *jobStarter) run(ctx context.Context) (*watchPlan, error) {
 	for asked := false; ctx.Err() == nil; {
 		if changed := s.reload(asked); changed != nil {
@@ -198,9 +199,9 @@ func (s *jobStarter) reload(asked bool) *watchPlan {
 	return nil
 }
 
-// listenForReload returns a channel that receives the signals that make watch read the configuration file, until stop
-// is called. If standard input is a terminal, these signals keep their usual effect: SIGHUP then says that the terminal
-// is closed.
+// listenForReload returns a channel that receives the signals that make watch read the configuration file, until
+// stop is called. If standard input is a terminal, these signals keep their usual effect: SIGHUP then means that
+// the terminal was closed.
 func listenForReload() (reload <-chan os.Signal, stop func()) {
 	if len(reloadSignals) == 0 || term.IsTerminal(int(os.Stdin.Fd())) {
 		return nil, func() {}

@@ -20,7 +20,7 @@ type evidence struct {
 	noIndex    bool        // this run writes no index entries
 	takenDown  *acap.Field // the take-down request in force for the page; nil if none
 	unread     bool        // the policy of the page's origin could not be read
-	// the decision that something from which scripts made the page may not be used so; nil: it may
+	// the refusal of data from which scripts made the page; nil: the data may be used
 	barredData *acap.Decision
 
 	// what the terms permit for the received page, or for the stored copy that is checked instead;

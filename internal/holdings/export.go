@@ -134,7 +134,7 @@ type exporter struct {
 
 	preferences map[acap.Usage][]acap.Said // what newer vocabularies say about the current capture
 	rendered    []byte                     // rendered document of the current capture to write; nil: none
-	data        []string                   // those of sources that scripts requested as data
+	data        []string                   // those of sources that are data, not scripts
 	sources     []string                   // resources from which scripts made rendered documents of the current page
 
 	records int   // number of written records
@@ -225,7 +225,8 @@ func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 	return nil
 }
 
-// sourceTakenDown, followed by an address, is why a page is not exported, or imported without its rendered document.
+// sourceTakenDown, followed by an address, says why a page is not exported, or why it is imported without its
+// rendered document.
 const sourceTakenDown = "something from which its scripts made it is taken down: "
 
 // prepareCheck prepares the checks of the captures stored at address. If no capture of this address

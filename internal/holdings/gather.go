@@ -157,8 +157,8 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	return e, nil
 }
 
-// barredData returns the decision of today's policy that what scripts requested at the address source may not
-// be used in a page; nil: it may, or the policy cannot be read (X63).
+// barredData returns the refusal by today's policy of the data at the address source, which scripts used for the
+// page. It returns nil if the data may be used, or if the policy cannot be read (X63).
 func (j *gatherer) barredData(source string) *acap.Decision {
 	u, err := url.Parse(source)
 	if err != nil {

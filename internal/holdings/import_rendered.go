@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// readConversion reads the record of a rendered document. It belongs to the response before it. Every
-// other conversion is reported as skipped.
+// readConversion reads a conversion record. If it is the rendered document of the response before it, it is kept
+// with that response; otherwise it is reported as skipped.
 func (m *importer) readConversion(rec *warc.Record) error {
 	if why := m.noRendered(rec); why != "" {
 		m.skipRecord(rec, why)
@@ -43,9 +43,9 @@ func (m *importer) noRendered(rec *warc.Record) string {
 	case x == nil || rec.Fields.Get(warc.RefersTo) != warc.Ref(x.id):
 		return "it is a conversion of another record than the response before it"
 	case x.redirect || x.result.Outcome != "":
-		return "it is a conversion of a response that is no page"
+		return "it is a conversion of a response that is not a page, or not imported"
 	case x.rendered != nil:
-		return "its page has another rendered document"
+		return "its page already has a rendered document"
 	case rec.Fields.Get(warc.Truncated) != "" || rec.Fields.Get(warc.SegmentNumber) != "":
 		return "it is incomplete"
 	case rec.Length > m.o.MaxBody:

@@ -278,8 +278,8 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	return rendered, nil
 }
 
-// takenDownSource returns the first resource that is taken down, or was taken down after x was received, of those
-// from which scripts made the rendered document of x; "" if there is none. It ignores resources whose policy is not
+// takenDownSource returns the address of a script or of data from which the rendered document of x was made, if it is
+// taken down or was taken down after x was received; "" if there is none. It ignores resources whose policy is not
 // known.
 func (m *importer) takenDownSource(x *incoming) (string, error) {
 	for _, source := range slices.Concat(x.made, x.ran) {
@@ -443,9 +443,10 @@ func (m *importer) writeCapture(address, final string, was archive.Resource, g a
 	return c, err
 }
 
-// preparePast changes the record of a page, known, before d is stored as an earlier version, which changes only dates
-// in the record. It sets LastCrawled to a time after the fetch, so that d does not become the current version. It adds
-// the resources from which scripts made the rendered document of d, so that a take-down of one of them erases d.
+// preparePast changes known, the record of a page, before d is stored as an earlier version: storing it changes
+// only dates in the record. preparePast sets LastCrawled to a time after the fetch, so that d does not become the
+// current version. It adds the resources from which scripts made the rendered document of d, so that a take-down
+// of one of them erases d.
 func (m *importer) preparePast(address string, known archive.Resource, d archive.Deposit) error {
 	made := d.Resource.Kept.Of[terms.Scripts]
 	crawled := known.LastCrawled

@@ -68,8 +68,8 @@ const (
 
 // These keys of Page.Of are for the resources from which the rendered documents of the page were made.
 const (
-	Scripts = "the-acap:scripts" // all of them: the scripts, and what they requested
-	Data    = "the-acap:data"    // only what the scripts requested
+	Scripts = "the-acap:scripts" // the scripts, and the data that they requested
+	Data    = "the-acap:data"    // only the data
 )
 
 // MadeByScripts reports whether scripts made a rendered document of the page from the resource at address.
@@ -190,8 +190,9 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 	return false
 }
 
-// Without returns k without everything made from the resource at address, except what scripts made of it. changed
-// reports whether anything was removed; entry reports whether the index entry was made from the resource.
+// Without returns k without everything made from the resource at address, except rendered documents, which cannot
+// be separated from the page. changed reports whether anything was removed; entry reports whether the index entry
+// was made from the resource.
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {

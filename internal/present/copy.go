@@ -20,7 +20,7 @@ type Copy struct {
 	Body      []byte      `json:"body_base64"`
 	Cut       bool        `json:"cut"`       // elements were removed because they may not be kept or shown (N28)
 	Truncated bool        `json:"truncated"` // the page was longer than the stored part
-	// Body is the document that the scripts of the page made, in UTF-8, and not the page as sent
+	// Body is the rendered document, which the scripts of the page made, in UTF-8; otherwise it is the page as sent
 	Rendered bool `json:"rendered,omitempty"`
 	// Cuts lists what was not stored, parsed or indexed because it was too large.
 	Cuts    []string          `json:"cuts,omitempty"`
@@ -38,13 +38,12 @@ var copies = form{current: acap.PresentCurrentCopy, old: acap.PresentOldCopy}
 // current copy, or the latest copy if there is no current one. The error is ErrNotHeld if no copy
 // is stored, and an *acap.Refused if the copy may not be shown to the reader.
 //
-// Of a page that was rendered, that is the document that its scripts made, unless the terms prohibit
-// modifications.
+// If the page was rendered, Copy returns the rendered document, unless the terms prohibit modifications.
 func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
 	return p.copyOf(ctx, rawurl, which, who, false)
 }
 
-// SentCopy is Copy for the page as it was sent, before its scripts ran.
+// SentCopy is Copy for the page as sent, before its scripts ran.
 func (p *Presenter) SentCopy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
 	return p.copyOf(ctx, rawurl, which, who, true)
 }
@@ -117,8 +116,8 @@ func (v *version) decideCopy(who Reader) (d acap.Decision, body []byte, cut bool
 	return d.Within(v.context(who, !cut && !c.Cut && !c.Truncated)), body, cut
 }
 
-// showsRendered reports whether the document that the scripts of the page made is shown under d, and not the
-// page as sent. If a modification is prohibited, only the page as sent is shown (P1 2.5.5.5).
+// showsRendered reports whether the rendered document is shown under d, and not the page as sent. If a
+// modification is prohibited, only the page as sent is shown (P1 2.5.5.5).
 func (v *version) showsRendered(d acap.Decision) bool {
 	return !v.sent && v.Page() != nil && v.Page().Rendered() &&
 		d.Changing(everyChange, "its scripts changed it").Allowed

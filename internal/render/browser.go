@@ -15,7 +15,7 @@
 //	draw.go     its picture
 //	run.go      Run: its scripts and the document that they make
 //	flags.go    the command line of the process
-//	pipe_*.go   the limit of its messages
+//	pipe_*.go   the size limits of the messages from the process
 package render
 
 import (
@@ -48,8 +48,8 @@ type Options struct {
 
 var (
 	// ErrBusy means that too many pages are waiting to be drawn.
-	ErrBusy = errors.New("too many pages wait to be rendered")
-	// ErrGone means that the browser ended while it rendered the page, has ended too often, or is closed.
+	ErrBusy = errors.New("too many pages wait to be drawn")
+	// ErrGone means that the browser ended while the page was open, has ended too often, or is closed.
 	ErrGone = errors.New("the browser has ended")
 	// ErrRoot means that root may not start Chromium, because its sandbox does not work for root.
 	ErrRoot = errors.New("the sandbox of Chromium does not work if root starts it")
@@ -156,7 +156,7 @@ func (b *Browser) Draw(ctx context.Context, p Page, get Fetch) (png []byte, err 
 	return png, err
 }
 
-// works notes that the process works: a browser that ends from time to time may be started again.
+// works records that the process works. So a browser that ends only from time to time is always started again.
 func (b *Browser) works() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,7 +33,7 @@ func (p *process) draw(ctx context.Context, doc Page, get Fetch, late *sync.Wait
 	return png, err
 }
 
-// drawn returns the kind of a part that is needed for a picture.
+// drawn returns the kind of a part that a picture of the page needs.
 func drawn(t network.ResourceType) (k Kind, ok bool) {
 	switch t {
 	case network.ResourceTypeStylesheet:

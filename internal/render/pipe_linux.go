@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostEvent limits the size of an event of the browser. A page can make events as large as it wants: that of a
-// request contains its body.
+// mostEvent is the maximal size of an event of the browser, in bytes. Without it, a page could make events of any
+// size: the event of a request contains the body of the request.
 const mostEvent = 1 << 20
 
 // limitMessages puts copyMessages between the pipe that the browser writes to and chromedp, which reads messages
@@ -41,8 +41,8 @@ func limitMessages(cmd *exec.Cmd) error {
 }
 
 // copyMessages copies messages, each of which ends with a zero byte, and omits events and replies that are larger than
-// these limits. If such an event is a request of the page, the page gets no response; the caller of Run gets no reply
-// until its time limit.
+// these limits. If an omitted event is a request of the page, the page gets no response. If a reply is omitted, the
+// call that waits for it fails at its time limit.
 func copyMessages(w io.Writer, r io.Reader, events, replies int) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var message []byte

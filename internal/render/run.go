@@ -17,11 +17,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Budget limits what the scripts of one page may use.
+// Budget limits what the scripts of one page may use. In addition, the resulting document has at most 20 Mi
+// characters.
 type Budget struct {
 	Time     time.Duration // for requests and scripts
 	Requests int
-	Bytes    int  // of the page, its parts and the resulting document, which has at most 20 Mi characters
+	Bytes    int  // of the page and its parts together, and of the resulting document
 	Screens  int  // how many screens the page is scrolled at most
 	Images   bool // request images; otherwise the browser gets an empty image for each
 }
@@ -29,10 +30,10 @@ type Budget struct {
 // Result is the document that the scripts of a page have made.
 type Result struct {
 	HTML []byte // UTF-8
-	// the budget that ended before the scripts had finished, as a clause; "" if they had finished
+	// the limit that was reached before the scripts had finished, as a clause; "" if they had finished
 	Ended string
 
-	Unmade int // requests that were neither answered by Fetch nor by the page itself
+	Unmade int // requests that got an error without a call of Fetch
 }
 
 const (
@@ -55,14 +56,14 @@ const runGuard = "sandbox allow-scripts allow-same-origin; worker-src 'none'; ch
 	"frame-ancestors 'none'; webrtc 'block'"
 
 var (
-	// ErrScripts means that the scripts of a page never give the browser time to read it.
+	// ErrScripts means that the scripts of a page never give the browser time to read the document.
 	ErrScripts = errors.New("its scripts do not end")
 
-	errLeft = errors.New("its scripts leave the page")
+	errLeft = errors.New("its scripts open another page")
 )
 
 // Run lets the scripts of a page run, scrolls it, and returns the document when the page makes no more
-// requests or a budget has ended. It waits for its turn until ctx ends. Only GET requests for scripts, style
+// requests or has reached a limit of budget. It waits for its turn until ctx ends. Only GET requests for scripts, style
 // sheets, data and images are passed to get; for others the page gets an error. Nothing is stored in the
 // browser from one page to the next. If the browser ends meanwhile, for example because of another page, Run
 // starts the page once more in a new browser.
@@ -120,7 +121,7 @@ func (p *process) execute(ctx context.Context, doc Page, budget Budget, get Fetc
 	return r, err
 }
 
-// ended returns which budget has ended, as a clause, or "".
+// ended returns which limit of budget was reached, as a clause, or "".
 func (t *tab) ended(loading context.Context, budget Budget) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,8 +176,8 @@ func (t *tab) scroll(ctx context.Context, n int) {
 	}
 }
 
-// isolate returns an option to evaluate scripts apart from those of the current document, which cannot change what
-// functions mean there.
+// isolate returns an option that evaluates a script in a world of its own: the scripts of the page cannot replace the
+// functions that it calls.
 func (t *tab) isolate(ctx context.Context) (chromedp.EvaluateOption, error) {
 	world, err := cdp.Call(ctx, t.target, page.CreateIsolatedWorld,
 		page.CreateIsolatedWorldParams{FrameID: cdp.FrameID(t.target.TargetID)})
@@ -197,8 +198,8 @@ const readDocument = `(most => {
 	}
 })`
 
-// document returns the markup of the page as it is now. It measures it in the browser first. If the page
-// changes its document meanwhile, it tries again.
+// document returns the markup of the page as it is now. If the page changes its document meanwhile, it tries again,
+// at most ten times.
 func (t *tab) document(ctx context.Context) (markup string, err error) {
 	for range 10 {
 		if markup, err = t.readOnce(ctx); err == nil || errors.Is(err, errLarge) || errors.Is(err, errLeft) ||
@@ -238,7 +239,7 @@ func (t *tab) readOnce(ctx context.Context) (string, error) {
 	return got.HTML, nil
 }
 
-// executed returns the kind of a part that scripts may need.
+// executed returns the kind of a part that a page may need whose scripts run.
 func executed(t network.ResourceType) (k Kind, ok bool) {
 	switch t {
 	case network.ResourceTypeScript:
@@ -253,6 +254,7 @@ func executed(t network.ResourceType) (k Kind, ok bool) {
 const emptyImage = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00" +
 	"\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
+// withoutImages returns get, with an empty image for each image.
 func withoutImages(get Fetch) Fetch {
 	return func(ctx context.Context, rawurl string, kind Kind) (Part, error) {
 		if kind == Image {
@@ -262,8 +264,8 @@ func withoutImages(get Fetch) Fetch {
 	}
 }
 
-// restricting are fields of a response that restrict what the page may do with it, or with itself, and that
-// the browser gets. No other field can make it do something.
+// restricting reports whether a field of a response restricts what the page may do with the response, or with
+// itself. The browser gets only such fields and Content-Type: others, such as Refresh, could make it act.
 func restricting(name string) bool {
 	return strings.HasPrefix(name, "Access-Control-") || name == "Content-Security-Policy" ||
 		name == "X-Content-Type-Options" || name == "Cross-Origin-Resource-Policy"

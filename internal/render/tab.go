@@ -90,7 +90,7 @@ type tab struct {
 	target *chromedp.Target
 	loader cdp.LoaderID                   // of the document
 	stages chan *page.EventLifecycleEvent // of documents: init, DOMContentLoaded and load
-	left   chan struct{}                  // gets a value when a navigation to another document was refused
+	left   chan struct{}                  // receives a value when the page tries to open another document
 	slots  chan struct{}
 	busy   atomic.Int32 // requests in progress
 	asked  atomic.Int32 // requests so far, including those that are not made
@@ -98,7 +98,7 @@ type tab struct {
 
 	mu    sync.Mutex
 	given bool                     // the document was sent to the browser
-	made  int                      // requests that were made
+	made  int                      // requests for parts so far, including those over the limit
 	read  int                      // bytes of the document and the parts
 	full  bool                     // a limit prevented a request
 	moved map[fetch.RequestID]Part // the target of each redirect that was sent to the browser
@@ -250,11 +250,11 @@ func (t *tab) load(ctx context.Context) error {
 
 // awaitLoad waits until the document and its parts are loaded, or until ctx is done. A script that tries to leave
 // the page prevents the load event. So a page whose scripts run is also loaded if it makes no more requests
-// after it was parsed or has tried that, or if another document is in its place.
+// after it was parsed or has tried to leave, or if another document has replaced it.
 func (t *tab) awaitLoad(ctx context.Context) {
 	tick := time.NewTicker(tickTime)
 	defer tick.Stop()
-	began := false // before, events are of the empty document of a new tab
+	began := false // until it is true, events concern the empty document of a new tab
 	var q *quiet   // nil: the browser still parses the document
 	for {
 		select {
