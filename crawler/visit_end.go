@@ -110,6 +110,10 @@ func (r *run) returnLease(l *Lease) error {
 	return r.queue.Return(l, nil)
 }
 
+// ErrLater is an error of a Handler that cannot store a page now, for a reason that says nothing about the page. The
+// visit is repeated, and the run continues.
+var ErrLater = errors.New("the visit is repeated later")
+
 // stopOnError leaves an address queued for the next run, because its page could not be stored, and
 // ends this run. But if only something that the page needs could not be requested at this moment,
 // because of a lease, it postpones the visit, and the run continues.
@@ -119,7 +123,7 @@ func (r *run) stopOnError(l *Lease, err error) error {
 		return err
 	case errors.Is(err, ErrLost): // another machine visits the page, or this one when it has its lease again
 		return r.queue.Return(l, nil)
-	case errors.Is(err, gate.ErrPaused), errors.Is(err, gate.ErrForeign):
+	case errors.Is(err, ErrLater), errors.Is(err, gate.ErrPaused), errors.Is(err, gate.ErrForeign):
 		o := outcome{End: End{State: Failed, Why: fmt.Sprintf("%s could not be stored: %v", l.URL, err)}}
 		o.retry(l.Tries+1, time.Now())
 		return r.done(l, o, Receipt{})

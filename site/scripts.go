@@ -145,7 +145,7 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 		return out, nil
 	}
 	if s.browser == nil {
-		return out, fmt.Errorf("%w: the browser cannot be started", gate.ErrPaused)
+		return out, fmt.Errorf("%w: the browser cannot be started", crawler.ErrLater)
 	}
 	r := s.newRun(pg, t)
 	ctx, cancel := context.WithCancel(s.site.o.Budget.Require(ctx))
@@ -160,7 +160,7 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	case r.failed != nil:
 		return out, r.failed
 	case errors.Is(err, render.ErrGone): // says nothing about the page, so it is visited again later
-		return out, fmt.Errorf("%w: %w", gate.ErrPaused, err)
+		return out, fmt.Errorf("%w: %w", crawler.ErrLater, err)
 	case err != nil:
 		out.why = err
 		return out, nil
@@ -338,8 +338,9 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 	if err != nil {
 		return nil, err
 	}
-	known = &storedPart{start: start, barred: barredText(r.termsOf(ctx, origin, pg))}
-	if d := r.termsOf(ctx, origin, pg).Decide(acap.Crawl); !d.Allowed {
+	t := r.termsOf(ctx, origin, pg)
+	known = &storedPart{start: start, barred: barredText(t)}
+	if d := t.Decide(acap.Crawl); !d.Allowed {
 		known.refused = &gate.Refusal{URL: at, Decision: d}
 	}
 	if r.site.owns(pg.URL()) {

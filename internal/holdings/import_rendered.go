@@ -9,6 +9,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
+// mostRendered is how many bytes of a rendered document are imported even if a body may have fewer: a crawl may have
+// made it of several resources.
+const mostRendered = 80 << 20
+
 // readConversion reads a conversion record. If it is the rendered document of the response before it, it is kept
 // with that response; otherwise it is reported as skipped.
 func (m *importer) readConversion(rec *warc.Record) error {
@@ -48,8 +52,9 @@ func (m *importer) noRendered(rec *warc.Record) string {
 		return "its page already has a rendered document"
 	case rec.Fields.Get(warc.Truncated) != "" || rec.Fields.Get(warc.SegmentNumber) != "":
 		return "it is incomplete"
-	case rec.Length > m.o.MaxBody:
-		return fmt.Sprintf("it has %d bytes, and a body may have %d", rec.Length, m.o.MaxBody)
+	case rec.Length > max(m.o.MaxBody, mostRendered):
+		return fmt.Sprintf("it has %d bytes, and a rendered document may have %d", rec.Length,
+			max(m.o.MaxBody, mostRendered))
 	}
 	return ""
 }

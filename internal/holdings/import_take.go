@@ -388,7 +388,7 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	if err := m.eraseTakenDownHops(m.ctx, m.o.Policies, g.deposit.Hops); err != nil {
 		return err
 	}
-	if len(pg.Last().Made) > 0 { // one of these resources may have been taken down since the page was judged
+	if last := pg.Last(); len(last.Made)+len(last.Ran) > 0 { // one of these resources may have been taken down since the page was judged
 		source, err := m.takenDownSource(x)
 		if err != nil {
 			return err
