@@ -98,11 +98,11 @@ const adoptSlots = 8
 // expired; waiting is called before. Servers that can be reached but do not answer, because they elect a leader at
 // this moment, are asked again. The error wraps ErrNoQuorum, or is an *InUseError or a *DifferentError.
 func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
-	return join(ctx, o, waiting, electionTime)
+	return join(ctx, o, waiting, ElectionTime)
 }
 
-// electionTime is longer than the servers take to elect a leader after they have lost one.
-const electionTime = 5 * answerTime
+// ElectionTime is longer than the servers take to elect a leader after they have lost one.
+const ElectionTime = 5 * answerTime
 
 // join joins the cluster. It makes no further attempt when the servers have not answered for the time limit.
 func join(ctx context.Context, o Options, waiting func(), limit time.Duration) (*Node, error) {
