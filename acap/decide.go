@@ -8,11 +8,8 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	if p == nil || k == noKind {
 		return Decision{Usage: u, Reason: Unavailable, Note: "no policy is known"}
 	}
-	if p.byPurpose != nil {
+	if p.byPurpose != nil || p.stages != nil {
 		return p.common(func(q *Policy) Decision { return q.Decide(u, r) }, k)
-	}
-	if p.stages != nil {
-		return joint(p.stages, func(q *Policy) Decision { return q.Decide(u, r) }, k, false)
 	}
 	if early := p.foreclosed(k); early != nil {
 		d = *early
@@ -61,10 +58,13 @@ func (p *Policy) foreclosed(k kind) *Decision {
 	return p.own.bars[k]
 }
 
-// common returns the joint decision for several purposes. P1 2.3.3 (X11): crawl is permitted if any
-// purpose permits it; every other usage is permitted only if all purposes permit it. The limits of
-// all purposes are in force (X78).
+// common returns the joint decision of the policies that p consists of. P1 2.3.3 (X11): crawl is
+// permitted if any purpose permits it; every other usage is permitted only if all purposes permit it.
+// The limits of all purposes are in force (X78). The two stages of a page must both permit every usage.
 func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
+	if p.stages != nil {
+		return joint(p.stages, decide, k, false)
+	}
 	return joint(p.byPurpose, decide, k, k == kCrawl)
 }
 

@@ -164,7 +164,7 @@ func (p *Policy) Marked() bool {
 	if p == nil {
 		return false
 	}
-	if slices.ContainsFunc(slices.Concat(p.byPurpose, p.stages), (*Policy).Marked) {
+	if slices.ContainsFunc(p.byPurpose, (*Policy).Marked) || slices.ContainsFunc(p.stages, (*Policy).Marked) {
 		return true
 	}
 	return p.own != nil && len(p.own.marks) > 0
@@ -183,11 +183,8 @@ func (p *Policy) Marked() bool {
 // 2.2.5, N28).
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.anyKind()
-	if p != nil && p.byPurpose != nil {
+	if p != nil && (p.byPurpose != nil || p.stages != nil) {
 		return p.common(func(q *Policy) Decision { return q.Part(u, r, chain) }, k)
-	}
-	if p != nil && p.stages != nil {
-		return joint(p.stages, func(q *Policy) Decision { return q.Part(u, r, chain) }, k, false)
 	}
 	d := p.Decide(u, r)
 	if p == nil || p.own == nil || k == noKind || len(chain) == 0 || p.discarded() {

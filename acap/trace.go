@@ -378,7 +378,7 @@ type several struct {
 	all, limits string   // the readings that need comes from, and that the limits of all policies apply; "" for none
 }
 
-// parts returns the policies of which p consists, or nil if it is one policy.
+// parts returns the policies that p consists of, or nil if p is a single policy.
 func (p *Policy) parts() *several {
 	switch {
 	case p.byPurpose != nil:
