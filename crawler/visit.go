@@ -265,8 +265,7 @@ func (r *run) handOver(p *pageVisit, pg *page.Page) error {
 	case receipt.RefusedCrawl:
 		return &gate.Refusal{URL: pg.URL().String(), Decision: receipt.Decision}
 	case p.end.down != nil:
-		return &gate.Refusal{URL: pg.URL().String(), Rule: gate.RuleTakeDown, TakeDown: p.end.down,
-			Why: "its publisher asks that it be taken down: " + p.end.down.String()}
+		return gate.RefusedTakeDown(pg.URL(), p.end.down)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/hop"
@@ -64,27 +63,16 @@ func purposeOf(ctx context.Context) purpose {
 // permits returns the refusal of u by the policy or by a take-down. If the request may be sent now,
 // permits returns nil.
 func (p purpose) permits(policy *acap.Policy, u *url.URL) error {
-	r := acap.NewResource(u)
-	if d := policy.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()}); !d.Allowed {
-		return &Refusal{Decision: d}
-	}
-	if down := policy.TakeDown(r); down != nil {
-		return p.checkTakeDown(u, down)
-	}
-	return nil
-}
-
-// checkTakeDown returns the refusal of u because of the take-down in force: a resource is not
-// fetched again until the publisher withdraws the request (P1 2.6.1, P05, X64). It returns nil if
-// the request is sent to confirm that the page is gone.
-func (p purpose) checkTakeDown(u *url.URL, down *acap.Field) error {
-	address := u.String()
-	if p.trace != nil && p.trace.Confirms == address {
-		p.trace.TakeDown = down
+	refused := RefusedBy(policy, u)
+	switch {
+	case refused == nil:
+		return nil
+	case refused.Rule == RuleTakeDown && p.trace != nil && p.trace.Confirms == refused.URL:
+		// the request is sent to confirm that the page is gone
+		p.trace.TakeDown = refused.TakeDown
 		return nil
 	}
-	return &Refusal{Rule: RuleTakeDown, TakeDown: down,
-		Why: "its publisher asks that it be taken down: " + down.String()}
+	return refused
 }
 
 func (p purpose) add(h Hop) {

@@ -2,6 +2,8 @@ package gate
 
 import (
 	"fmt"
+	"net/url"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 )
@@ -25,6 +27,26 @@ type Refusal struct {
 	Decision acap.Decision // the decision on crawl if the policy refused
 	TakeDown *acap.Field   // the take-down request in force if Rule is RuleTakeDown
 	Cause    error         // if Rule is RuleLease: the error of Options.Tenure, such as ErrForeign or ErrPaused
+}
+
+// RefusedBy returns the refusal of a request for u by the policy of its origin, or by a take-down. It
+// returns nil if the request may be sent now.
+func RefusedBy(policy *acap.Policy, u *url.URL) *Refusal {
+	r := acap.NewResource(u)
+	if d := policy.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()}); !d.Allowed {
+		return &Refusal{URL: u.String(), Decision: d}
+	}
+	if down := policy.TakeDown(r); down != nil {
+		return RefusedTakeDown(u, down)
+	}
+	return nil
+}
+
+// RefusedTakeDown returns the refusal of a request for u because of the take-down in force: a resource
+// is not fetched again until the publisher withdraws the request (P1 2.6.1, P05, X64).
+func RefusedTakeDown(u *url.URL, down *acap.Field) *Refusal {
+	return &Refusal{URL: u.String(), Rule: RuleTakeDown, TakeDown: down,
+		Why: "its publisher asks that it be taken down: " + down.String()}
 }
 
 // Error returns one sentence: the URL, and the rule or the line of the policy file that refused it.

@@ -132,8 +132,7 @@ func (s *scripts) selects(u *url.URL) bool { return s != nil && s.pages.Match(u)
 // visited again, because the crawl or the browser has ended, or if a response could not be stored.
 func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	out := scripted{page: pg}
-	last := pg.Last()
-	if last.Status/100 != 2 || pg.MIME() != "text/html" || !s.selects(pg.URL()) {
+	if pg.Last().Status/100 != 2 || pg.MIME() != "text/html" || !s.selects(pg.URL()) {
 		return out, nil
 	}
 	origin, err := s.Policy(ctx, pg.URL())
@@ -151,8 +150,7 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	ctx, cancel := context.WithCancel(s.site.o.Budget.Require(ctx))
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	got, err := s.browser.Run(ctx, render.Page{URL: last.URL, Body: last.Body, Header: last.Header,
-		ContentType: cmp.Or(pg.DocumentType(), pg.MIME())}, s.budget, r.fetch)
+	got, err := s.browser.Run(ctx, forBrowser(pg), s.budget, r.fetch)
 	out.had, out.requests, out.bytes = r.had, r.requests, r.bytes
 	switch {
 	case s.ctx.Err() != nil: // the next run visits the page again
@@ -173,6 +171,13 @@ func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 		err = memory.Of(ctx).Alone(ctx, out.page.Parse)
 	}
 	return out, err
+}
+
+// forBrowser returns a page or a resource as it is given to the browser.
+func forBrowser(pg *page.Page) render.Page {
+	last := pg.Last()
+	return render.Page{URL: last.URL, Body: last.Body, Header: last.Header,
+		ContentType: cmp.Or(pg.DocumentType(), pg.MIME())}
 }
 
 // termsOf returns the terms of a page or a resource that was requested.
@@ -239,9 +244,7 @@ func (r *scriptRun) fetch(ctx context.Context, rawurl string, kind render.Kind) 
 		}
 		return render.Part{}, err
 	}
-	last := pg.Last()
-	return render.Part{Status: last.Status, Page: render.Page{URL: last.URL, Body: last.Body, Header: last.Header,
-		ContentType: cmp.Or(pg.DocumentType(), pg.MIME())}}, nil
+	return render.Part{Status: pg.Last().Status, Page: forBrowser(pg)}, nil
 }
 
 // obtain requests a resource, if that is permitted, and stores it.
@@ -295,12 +298,8 @@ func (r *scriptRun) permit(ctx context.Context, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	if d := origin.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
-		return &gate.Refusal{URL: at, Decision: d}
-	}
-	if down := terms.TakeDown(origin, u); down != nil {
-		return &gate.Refusal{URL: at, Rule: gate.RuleTakeDown, TakeDown: down,
-			Why: "its publisher asks that it be taken down: " + down.String()}
+	if refused := gate.RefusedBy(origin, u); refused != nil {
+		return refused
 	}
 	return nil
 }
@@ -385,9 +384,6 @@ func blockedRequest(page, rawurl string, err error) crawler.Skip {
 	switch refusal, is := errors.AsType[*gate.Refusal](err); {
 	case is && refusal.Rule != gate.RuleLease:
 		skip.State, skip.Decision, skip.TakeDown = crawler.Refused, refusal.Decision, refusal.TakeDown
-		if refusal.Rule != "" {
-			skip.Decision = acap.Decision{}
-		}
 	case errors.Is(err, errExcluded):
 		skip.State = crawler.Outside
 	case errors.As(err, &refused):
