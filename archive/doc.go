@@ -45,7 +45,7 @@
 // Source files: archive.go and files.go (opening), writer.go (grouping writes), readers.go (waiting
 // for readers), receive.go (deposits), past.go (imports), due.go and judged.go (pages to decide
 // again), renew.go (304 responses), erase.go and receipt.go (erasing, and proof of it), compact.go,
-// overwrite.go and movebodies.go (removing erased data from the files), read.go, verify.go,
+// overwrite.go and movebodies.go (removing erased data from the files), read.go, documents.go, verify.go,
 // verify_some.go and check.go (checks), repair.go, mend.go and mend_resource.go (repairs),
 // picture.go, sources.go, passed.go, part.go, backup.go, records.go and text.go (file format),
 // bodies.go and bodyfiles.go (storage of bodies), pack.go and dictionary.txt (compression),

@@ -11,8 +11,8 @@ import (
 
 // withdraw removes from the stored data of other pages the excerpts, thumbnails and index entries that were made
 // from the erased resource at address (P1 2.6, P04). It erases pages whose scripts used the resource. derived is
-// the number of these pages. withdraw also records that these pages wait for the end of the take-down (P1 2.6.1,
-// P05).
+// the number of these pages. withdraw also records that these pages wait until the take-down ends
+// (P1 2.6.1, P05: nothing is fetched again before).
 func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, err error) {
 	pages, err := h.archive.MadeOf(address)
 	if err != nil {

@@ -33,6 +33,6 @@
 //	backup.go     Backup: copies archive and index as they are at one instant
 //	export.go     Export: what may be preserved, as WARC; export_records.go: its records
 //	import.go     Import: pages of WARC files; import_read.go combines records,
-//	              import_rendered.go reads rendered documents,
+//	              import_rendered.go reads rendered documents, import_page.go builds the page,
 //	              import_take.go stores what may be stored
 package holdings

@@ -70,12 +70,12 @@ var ErrErased = errors.New("erased while it was exported")
 // Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order in which
 // they were stored. For each it writes request, response, the rendered document as conversion, and,
 // as metadata, the decisions and the resources from which scripts made the rendered document. A
-// response with the same body as an earlier one becomes a revisit record. A rendered document of
-// which a part may not be preserved now is left out. Export makes no request. It calls told,
-// which may be nil, for every selected capture, except those erased during the export.
-// After an error the output must not be used. If the
-// error is ErrErased, the output contains data that has been erased since. Export needs about 60
-// bytes of memory for each body that several captures share, and a bit for each capture.
+// response with the same body as an earlier one becomes a revisit record. A page of which a part may
+// not be preserved now is left out, with its rendered document. Export makes no request. It calls
+// told, which may be nil, for every selected capture, except those erased during the export. After
+// an error the output must not be used. If the error is ErrErased, the output contains data that has
+// been erased since. Export needs about 60 bytes of memory for each body that several captures
+// share, and a bit for each capture.
 func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
 	error) {
 	if o.Policies == nil {
@@ -246,10 +246,8 @@ func (e *exporter) prepareCheck(address string, known archive.Resource) (j gathe
 		return j, takenDown, down.String(), nil
 	}
 	// P1 2.6 (P04): a sweep erases the page, because what scripts made of the resource cannot be separated from it
-	for _, source := range known.Kept.Of[terms.Scripts] {
-		if down := terms.TakenDown(e.ctx, e.o.Policies, source); down != nil {
-			return j, sourceTakenDown + source, down.String(), nil
-		}
+	if source, down := firstTakenDown(e.ctx, e.o.Policies, known.Kept.Of[terms.Scripts]); down != nil {
+		return j, sourceTakenDown + source, down.String(), nil
 	}
 	return j, "", "", e.ctx.Err()
 }

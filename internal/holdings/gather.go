@@ -1,7 +1,6 @@
 package holdings
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -132,10 +131,9 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 		e.unread = true
 		return e, j.ctx.Err()
 	}
-	e.takenDown = terms.TakeDown(j.origin, j.url)
-	// P1 2.6 (P04): what scripts made of a resource that is taken down cannot be separated from the page
-	for _, source := range r.Kept.Of[terms.Scripts] {
-		e.takenDown = cmp.Or(e.takenDown, terms.TakenDown(j.ctx, j.sources.Policies, source))
+	if e.takenDown = terms.TakeDown(j.origin, j.url); e.takenDown == nil {
+		// P1 2.6 (P04): what scripts made of a resource that is taken down cannot be separated from the page
+		_, e.takenDown = firstTakenDown(j.ctx, j.sources.Policies, r.Kept.Of[terms.Scripts])
 	}
 	if e.takenDown != nil {
 		return e, nil

@@ -220,6 +220,18 @@ func (h *Holdings) eraseTakenDownHops(ctx context.Context, policies terms.Polici
 	return errors.Join(failed...)
 }
 
+// firstTakenDown returns the first of some resources that is taken down, with the request for it. It ignores
+// resources whose policy is not known. If there is no such resource, down is nil.
+func firstTakenDown(ctx context.Context, policies terms.Policies, sources []string) (source string,
+	down *acap.Field) {
+	for _, source := range sources {
+		if down := terms.TakenDown(ctx, policies, source); down != nil {
+			return source, down
+		}
+	}
+	return "", nil
+}
+
 // withdrawTakenDown removes data made from those resources in sources that have been taken down
 // since they were fetched.
 func (h *Holdings) withdrawTakenDown(ctx context.Context, sources []string) error {
