@@ -73,8 +73,8 @@ func Load(in Input) (*Config, error) {
 // Text returns the content of File when it was read; nil if there is no file.
 func (c *Config) Text() []byte { return c.in.Text }
 
-// WithJob returns the settings of the job called name: those of c, of which the keys of the job replace some. It does
-// not read the file again, and does not change c.
+// WithJob returns the settings of the job called name: those that the job sets, and those of c for the rest.
+// It does not read the file again, and does not change c.
 func (c *Config) WithJob(name string) (*Config, error) {
 	in := c.in
 	in.Job = name

@@ -103,14 +103,14 @@ func (t *tree) divide(c Cut) (d divided) {
 	s := t.scope(c)
 	var text, values, code strings.Builder
 	kept, gone := s.page, 0
-	note := func(run string) {
-		if run = strings.Join(strings.Fields(run), " "); run == "" {
-			return
-		}
+	add := func(data string, to *strings.Builder) {
+		runs := &d.cut
 		if kept && gone == 0 {
-			d.runs = append(d.runs, run)
-		} else {
-			d.cut = append(d.cut, run)
+			runs = &d.runs
+			to.WriteString(data)
+		}
+		if run := strings.Join(strings.Fields(data), " "); run != "" {
+			*runs = append(*runs, run)
 		}
 	}
 	walk(t.root, func(n *html.Node) bool {
@@ -126,18 +126,11 @@ func (t *tree) divide(c Cut) (d divided) {
 				code.WriteString(n.Data)
 			}
 		case n.Type == html.TextNode:
-			note(n.Data)
-			if kept && gone == 0 {
-				text.WriteString(n.Data)
-			}
+			add(n.Data, &text)
 		case n.Type == html.ElementNode:
 			for _, a := range n.Attr {
-				if a.Key == "class" || a.Key == "id" || a.Key == "style" {
-					continue
-				}
-				note(a.Val)
-				if kept && gone == 0 {
-					values.WriteString("\n" + a.Val)
+				if a.Key != "class" && a.Key != "id" && a.Key != "style" {
+					add("\n"+a.Val, &values)
 				}
 			}
 		}

@@ -208,11 +208,10 @@ func (t *Terms) reveals(d acap.Decision) bool {
 // revealing returns d as a refusal, because reveals is true. The refusal cites a statement on an element that
 // prohibits the usage, if there is one.
 func (t *Terms) revealing(d acap.Decision) acap.Decision {
-	if said := t.page.Sent().Own().Marks; len(said) > 0 {
-		for _, m := range said {
-			if part := t.underFacts(t.policy.Part(d.Usage, t.resource, []acap.Mark{m})); !part.Allowed {
-				return part.Refuse(acap.ByProhibition, "its scripts moved text or marks of a part that may not be used")
-			}
+	for _, m := range t.page.Sent().Own().Marks {
+		if part := t.underFacts(t.policy.Part(d.Usage, t.resource, []acap.Mark{m})); !part.Allowed {
+			d = part
+			break
 		}
 	}
 	return d.Refuse(acap.ByProhibition, "its scripts moved text or marks of a part that may not be used")
