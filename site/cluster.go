@@ -154,7 +154,7 @@ func ClusterError(err error) error {
 	var used *cluster.InUseError
 	var differs *cluster.DifferentError
 	var clock *cluster.ClockError
-	var forgotten *cluster.ForgottenError
+	var forgotten *cluster.RemovedError
 	switch {
 	case errors.As(err, &used):
 		return &UsageError{err, "give this machine another name with --node, and its own data directory"}

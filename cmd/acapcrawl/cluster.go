@@ -29,7 +29,7 @@ func reachFlags(cmd *cobra.Command) {
 
 func (c *Command) clusterVerb() *cobra.Command {
 	return c.group("cluster", "Show and change a crawl that several machines share", c.clusterStatusVerb(),
-		c.clusterDrainVerb(), c.clusterForgetVerb(), c.clusterSetVerb())
+		c.clusterDrainVerb(), c.clusterRemoveVerb(), c.clusterSetVerb())
 }
 
 func (c *Command) clusterStatusVerb() *cobra.Command {
@@ -183,25 +183,25 @@ searchable, run acapcrawl serve --cluster … --data DIR there.`,
 	return cmd
 }
 
-func (c *Command) clusterForgetVerb() *cobra.Command {
+func (c *Command) clusterRemoveVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "forget NODE",
+		Use:   "remove NODE",
 		Short: "Remove a node that will not run again",
 		Long: `Remove a node that will not run again, for example because its disk is lost. Take-downs no longer wait for
 it. Its data directory cannot be used in this cluster any more, because it may have pages that are taken down later:
 delete it.`,
-		Example: "  acapcrawl cluster forget b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
+		Example: "  acapcrawl cluster remove b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 	}
 	reachFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return misuse(cmd.CommandPath()+" b", "forget needs the name of one node")
+			return misuse(cmd.CommandPath()+" b", "remove needs the name of one node")
 		}
 		cfg, err := c.clusterSettings(cmd)
 		if err != nil {
 			return err
 		}
-		if err := cluster.Forget(cmd.Context(), site.ClusterOptions(cfg), args[0]); err != nil {
+		if err := cluster.Remove(cmd.Context(), site.ClusterOptions(cfg), args[0]); err != nil {
 			return clusterFault(err)
 		}
 		fmt.Fprintf(c.Stdout, "The node %s is removed.\n", args[0])

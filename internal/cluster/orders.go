@@ -65,10 +65,10 @@ var (
 	ErrTooLarge = errors.New("the order is too large")
 )
 
-// ForgottenError means that the operator has removed a node from the cluster, so its data directory is refused.
-type ForgottenError struct{ Node string }
+// RemovedError means that the operator has removed a node from the cluster, so its data directory is refused.
+type RemovedError struct{ Node string }
 
-func (e *ForgottenError) Error() string {
+func (e *RemovedError) Error() string {
 	return fmt.Sprintf("the operator has removed node %s from the cluster, so its data directory may hold pages that "+
 		"were taken down since", e.Node)
 }
@@ -113,12 +113,12 @@ func (o *Orders) Close() {
 }
 
 // Register makes this node one of those that must execute orders. Call it before the node stores its first page. known
-// says that it was registered before; then the error is a *ForgottenError if the cluster does not know it any more.
+// says that it was registered before; then the error is a *RemovedError if the cluster does not know it any more.
 func (o *Orders) Register(ctx context.Context, position uint64, known bool) error {
 	e, err := o.link.done.get(ctx, o.node)
 	switch {
 	case errors.Is(err, errMissing) && known:
-		return &ForgottenError{o.node}
+		return &RemovedError{o.node}
 	case err != nil && !errors.Is(err, errMissing):
 		return err
 	case err == nil:
@@ -133,7 +133,7 @@ func (o *Orders) Register(ctx context.Context, position uint64, known bool) erro
 			return nil
 		}
 		if known {
-			return &ForgottenError{o.node}
+			return &RemovedError{o.node}
 		}
 	}
 	return o.Confirm(ctx, position)
@@ -322,9 +322,9 @@ func unpack(packed []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Forget removes a node that does not run, so that nothing waits for it to execute orders. Its data directory cannot be
+// Remove removes a node that does not run, so that nothing waits for it to execute orders. Its data directory cannot be
 // used in this cluster any more.
-func Forget(ctx context.Context, o Options, node string) error {
+func Remove(ctx context.Context, o Options, node string) error {
 	l, err := connect(ctx, o)
 	if err != nil {
 		return err

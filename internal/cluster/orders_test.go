@@ -93,7 +93,7 @@ func TestOrders(t *testing.T) {
 }
 
 // TestOrdersProgress checks that the cluster knows which data directories have executed which orders, and that one that
-// it has forgotten is not used any more.
+// it has removed is not used any more.
 func TestOrdersProgress(t *testing.T) {
 	a, b, o := testOrders(t)
 	for _, list := range []*Orders{a, b} {
@@ -113,25 +113,25 @@ func TestOrdersProgress(t *testing.T) {
 		t.Error(err)
 	}
 	refused := new(DrainError)
-	if err := Forget(t.Context(), o, "a"); !errors.As(err, &refused) {
-		t.Errorf("a node that runs is forgotten: %v", err)
+	if err := Remove(t.Context(), o, "a"); !errors.As(err, &refused) {
+		t.Errorf("a node that runs is removed: %v", err)
 	}
-	if err := Forget(t.Context(), o, "b"); err != nil {
+	if err := Remove(t.Context(), o, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if err := Forget(t.Context(), o, "b"); !errors.As(err, &refused) {
-		t.Errorf("an unknown node is forgotten: %v", err)
+	if err := Remove(t.Context(), o, "b"); !errors.As(err, &refused) {
+		t.Errorf("an unknown node is removed: %v", err)
 	}
-	eventually(t, "the node is not forgotten", func() bool { return len(a.Nodes()) == 1 })
-	forgotten := new(ForgottenError)
-	if err := b.Register(t.Context(), 7, true); !errors.As(err, &forgotten) {
-		t.Errorf("a forgotten data directory: %v", err)
+	eventually(t, "the node is removed", func() bool { return len(a.Nodes()) == 1 })
+	removed := new(RemovedError)
+	if err := b.Register(t.Context(), 7, true); !errors.As(err, &removed) {
+		t.Errorf("the data directory of a removed node: %v", err)
 	}
 	other := &Orders{link: b.link, node: b.node, dir: "dir-c"}
 	if err := other.Register(t.Context(), 3, false); err != nil {
 		t.Errorf("a new data directory: %v", err)
 	}
-	if err := b.Register(t.Context(), 7, true); !errors.As(err, &forgotten) {
+	if err := b.Register(t.Context(), 7, true); !errors.As(err, &removed) {
 		t.Errorf("a data directory that another one has replaced: %v", err)
 	}
 }

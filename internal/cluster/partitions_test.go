@@ -74,8 +74,8 @@ func TestOneNode(t *testing.T) {
 		t.Errorf("the next process does not know what was reported: %+v", got)
 	}
 	check("the next process confirms orders", `[{"node":"a","running":true,"partitions":[[0,1],[3,3]]}]`)
-	if err := Forget(t.Context(), o, "b"); err != nil {
+	if err := Remove(t.Context(), o, "b"); err != nil {
 		t.Fatal(err)
 	}
-	check("b is forgotten", `[{"node":"a","running":true,"partitions":[[0,1],[3,3]]}]`)
+	check("b is removed", `[{"node":"a","running":true,"partitions":[[0,1],[3,3]]}]`)
 }

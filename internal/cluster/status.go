@@ -204,7 +204,7 @@ func (l *link) quorum(ctx context.Context) bool {
 	return err == nil
 }
 
-// DrainError says why a node cannot be drained or forgotten.
+// DrainError says why a node cannot be drained or removed.
 type DrainError struct{ Why string }
 
 func (e *DrainError) Error() string { return e.Why }
