@@ -394,16 +394,19 @@ func TestFindingsAreToldOnceAndInOrder(t *testing.T) {
 
 func TestHints(t *testing.T) {
 	for robots, want := range map[string]string{
-		"ACAP-dissallow-index: /":                                                                         "did you mean ACAP-disallow-index?",
-		"ACAP-crawler: *\nACAP-allow-index: / tiem-limit=1":                                               "did you mean time-limit?",
-		"ACAP-crawler: *\nACAP-disallow-presnt: /":                                                        "did you mean present?",
-		"ACAP-crawler: *\nACAP-request-takedown: /":                                                       "did you mean take-down?",
-		"ACAP-crawler: *\nACAP-request-purge: /":                                                          "write one of take-down, re-crawl",
-		"Crawl-dely: 3":                                                                                   "did you mean Crawl-delay?",
-		"ACAP-crawler: *\nACAP-allow-index: / time-limit=soon":                                            "write until-recrawled, until-yyyy-mm-dd, n-days or plus-terms",
-		"ACAP-crawler: *\nACAP-allow-crawl: / max-length=3-words":                                         "it may qualify present-snippet, present-oldsnippet",
-		"ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=3-w":                                   "write n-chars or n-words",
-		"ACAP-resource-set: images /i\nACAP-crawler: *\nACAP-disallow-index: the-acap:resource-set:image": "did you mean images?",
+		"ACAP-dissallow-index: /":                           "did you mean ACAP-disallow-index?",
+		"ACAP-crawler: *\nACAP-allow-index: / tiem-limit=1": "did you mean time-limit?",
+		"ACAP-crawler: *\nACAP-disallow-presnt: /":          "did you mean present?",
+		"ACAP-crawler: *\nACAP-request-takedown: /":         "did you mean take-down?",
+		"ACAP-crawler: *\nACAP-request-purge: /":            "write one of take-down, re-crawl",
+		"Crawl-dely: 3":                                     "did you mean Crawl-delay?",
+		"ACAP-crawler: *\n" +
+			"ACAP-allow-index: / time-limit=soon": "write until-recrawled, until-yyyy-mm-dd, n-days or plus-terms",
+		"ACAP-crawler: *\n" +
+			"ACAP-allow-crawl: / max-length=3-words": "it may qualify present-snippet, present-oldsnippet",
+		"ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=3-w": "write n-chars or n-words",
+		"ACAP-resource-set: images /i\nACAP-crawler: *\n" +
+			"ACAP-disallow-index: the-acap:resource-set:image": "did you mean images?",
 	} {
 		var hints []string
 		for _, f := range policyOf(searchbot, robots).Findings() {

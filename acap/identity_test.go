@@ -6,8 +6,8 @@ import "testing"
 // keys are stored.
 func TestCrawlerKey(t *testing.T) {
 	base := Crawler{Names: []string{"searchbot"}}
-	const want = `names ["searchbot"], purposes [] declared false, cannot [], strict false, pilot false, sub-records false, ` +
-		`vocabularies []`
+	const want = `names ["searchbot"], purposes [] declared false, cannot [], strict false, pilot false, ` +
+		`sub-records false, vocabularies []`
 	if got := base.Key(); got != want {
 		t.Errorf("%s", got)
 	}

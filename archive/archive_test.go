@@ -657,7 +657,8 @@ func TestEraseRedirects(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		page := Deposit{Resource: Resource{URL: "http://example.com/new", Status: 200}, Fetched: day, Body: []byte("the mill")}
+		page := Deposit{Resource: Resource{URL: "http://example.com/new", Status: 200},
+			Fetched: day, Body: []byte("the mill")}
 		if _, err := a.Receive(ctx, page); err != nil {
 			t.Fatal(err)
 		}

@@ -254,7 +254,8 @@ func TestOtherStore(t *testing.T) {
 	if _, err := Open(inFiles, Options{Bodies: m}); !errors.Is(err, ErrStore) {
 		t.Error("an archive with body files opens with a store:", err)
 	}
-	if _, err := Open(outside, Options{}); !errors.Is(err, ErrStore) || !strings.Contains(err.Error(), "are in memory") {
+	if _, err := Open(outside, Options{}); !errors.Is(err, ErrStore) ||
+		!strings.Contains(err.Error(), "are in memory") {
 		t.Error("an archive opens without its store:", err)
 	}
 	if _, err := Open(t.TempDir(), Options{Bodies: m}); err == nil {

@@ -114,7 +114,8 @@ func (v *verifier) file(k, value []byte) {
 	}
 	if live != f.Live {
 		v.find(where, fmt.Sprintf("holds bodies of %d bytes and says %d", live, f.Live), func(t *txn) (string, error) {
-			return "counted again", local{t.a, t.tx.Tx}.amendFile(n, func(now *fileRecord) { now.Live += live - f.Live })
+			return "counted again", local{t.a, t.tx.Tx}.amendFile(n,
+				func(now *fileRecord) { now.Live += live - f.Live })
 		})
 	}
 }

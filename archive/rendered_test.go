@@ -359,7 +359,8 @@ func TestRenderedRepair(t *testing.T) {
 			}},
 		{name: "the page as sent is changed", sent: "before", document: "after", spoil: damage("before"),
 			found: "has a body that cannot be read"},
-		{name: "both are changed", sent: "before", document: "after", found: "has a rendered document that cannot be read",
+		{name: "both are changed", sent: "before", document: "after",
+			found: "has a rendered document that cannot be read",
 			spoil: func(t *testing.T, tx *bolt.Tx, c Capture) error {
 				return errors.Join(damage("before")(t, tx, c), damage("after")(t, tx, c))
 			}},
@@ -369,7 +370,8 @@ func TestRenderedRepair(t *testing.T) {
 			spoil: func(_ *testing.T, tx *bolt.Tx, _ Capture) error {
 				return tx.Bucket(bDigests).Delete(sumOf("same"))
 			}},
-		{name: "the record of the capture is lost", sent: "before", document: "after", found: "has 0 references and says 1",
+		{name: "the record of the capture is lost", sent: "before", document: "after",
+			found: "has 0 references and says 1",
 			spoil: func(_ *testing.T, tx *bolt.Tx, c Capture) error {
 				return tx.Bucket(bCaptures).Delete(idKey(c.ID))
 			}},
@@ -392,7 +394,8 @@ func TestRenderedRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := a.Verify(t.Context(), VerifyOptions{})
-			if err != nil || !slices.ContainsFunc(found, func(p Problem) bool { return strings.HasPrefix(p.What, c.found) }) {
+			if err != nil ||
+				!slices.ContainsFunc(found, func(p Problem) bool { return strings.HasPrefix(p.What, c.found) }) {
 				t.Errorf("verify: %v, %v", found, err)
 			}
 			var done []Repaired

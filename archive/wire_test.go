@@ -214,7 +214,8 @@ func TestPack(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(rnd.Uint32())
 	}
-	page := []byte(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Tide</title>`)
+	page := []byte(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">` +
+		`<meta name="viewport" content="width=device-width, initial-scale=1"><title>Tide</title>`)
 	for _, c := range []struct {
 		name    string
 		b       []byte

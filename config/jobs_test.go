@@ -112,27 +112,29 @@ const job = "jobs: {a: {seeds: 'http://x.example/', "
 // Each mistake is reported with its place, the key, and what to write instead, also if another job is asked for.
 func TestWrongJobs(t *testing.T) {
 	for name, test := range map[string]struct{ text, job, key, what string }{
-		"not a map":             {"jobs: [a]", "", "jobs", "not a list of named jobs"},
-		"no value":              {"jobs:\n", "", "jobs", "no value"},
-		"job without keys":      {"jobs: {a: 1}", "", "jobs.a", "no keys"},
-		"name":                  {`jobs: {"a b": {seeds: "http://x.example/"}}`, "", "jobs.a b", "letters"},
-		"no seed":               {"jobs: {a: {depth: 1}}", "", "jobs.a", "no seed"},
-		"empty seeds":           {"jobs: {a: {seeds: []}}", "", "jobs.a", "no seed"},
-		"seed":                  {"jobs: {a: {seeds: [x.example]}}", "", "jobs.a.seeds", "x.example"},
-		"unknown key":           {job + "dept: 1}}", "", "jobs.a.dept", "no such key"},
-		"key of all crawls":     {job + "listen: ':80'}}", "", "jobs.a.listen", "no such key"},
-		"value":                 {job + "depth: deep}}", "", "jobs.a.depth", "not a whole number"},
-		"schedule":              {job + "schedule: daily}}", "", "jobs.a.schedule", "not a schedule"},
-		"no such day":           {job + "schedule: '0 0 30 2 *'}}", "", "jobs.a.schedule", "does not exist"},
-		"time zone":             {job + "schedule: TZ=UTC}}", "", "jobs.a.schedule", "not a schedule"},
-		"same directory":        {"data: d\n" + job + "data: ./d, for: [tdm]}}", "", "jobs.a.for", "directory of its own"},
-		"keep":                  {job + "keep: 1y}}", "", "jobs.a.keep", "not a duration"},
-		"days":                  {job + "keep: 0d}}", "", "jobs.a.keep", "not a number of days"},
-		"quota":                 {job + "quota: much}}", "", "jobs.a.quota", "not a size"},
-		"unknown job":           {"jobs: {news: {seeds: 'http://x.example/'}}", "new", "jobs.new", "no such job"},
-		"other job":             {"jobs: {a: {seeds: 'http://x.example/'}, b: {depth: 1}}", "a", "jobs.b", "no seed"},
-		"identity":              {job + "purposes: [x]}}", "", "jobs.a.purposes", "directory of its own"},
-		"identity, shared data": {"data: /d\n" + job + "data: /d, for: [tdm]}}", "", "jobs.a.for", "directory of its own"},
+		"not a map":         {"jobs: [a]", "", "jobs", "not a list of named jobs"},
+		"no value":          {"jobs:\n", "", "jobs", "no value"},
+		"job without keys":  {"jobs: {a: 1}", "", "jobs.a", "no keys"},
+		"name":              {`jobs: {"a b": {seeds: "http://x.example/"}}`, "", "jobs.a b", "letters"},
+		"no seed":           {"jobs: {a: {depth: 1}}", "", "jobs.a", "no seed"},
+		"empty seeds":       {"jobs: {a: {seeds: []}}", "", "jobs.a", "no seed"},
+		"seed":              {"jobs: {a: {seeds: [x.example]}}", "", "jobs.a.seeds", "x.example"},
+		"unknown key":       {job + "dept: 1}}", "", "jobs.a.dept", "no such key"},
+		"key of all crawls": {job + "listen: ':80'}}", "", "jobs.a.listen", "no such key"},
+		"value":             {job + "depth: deep}}", "", "jobs.a.depth", "not a whole number"},
+		"schedule":          {job + "schedule: daily}}", "", "jobs.a.schedule", "not a schedule"},
+		"no such day":       {job + "schedule: '0 0 30 2 *'}}", "", "jobs.a.schedule", "does not exist"},
+		"time zone":         {job + "schedule: TZ=UTC}}", "", "jobs.a.schedule", "not a schedule"},
+		"same directory": {"data: d\n" + job + "data: ./d, for: [tdm]}}", "",
+			"jobs.a.for", "directory of its own"},
+		"keep":        {job + "keep: 1y}}", "", "jobs.a.keep", "not a duration"},
+		"days":        {job + "keep: 0d}}", "", "jobs.a.keep", "not a number of days"},
+		"quota":       {job + "quota: much}}", "", "jobs.a.quota", "not a size"},
+		"unknown job": {"jobs: {news: {seeds: 'http://x.example/'}}", "new", "jobs.new", "no such job"},
+		"other job":   {"jobs: {a: {seeds: 'http://x.example/'}, b: {depth: 1}}", "a", "jobs.b", "no seed"},
+		"identity":    {job + "purposes: [x]}}", "", "jobs.a.purposes", "directory of its own"},
+		"identity, shared data": {"data: /d\n" + job + "data: /d, for: [tdm]}}", "",
+			"jobs.a.for", "directory of its own"},
 		"identity, other job": {job + "data: /d, for: [tdm]}, b: {seeds: 'http://x.example/', data: /d}}", "",
 			"jobs.a.for", "directory of its own"},
 	} {
@@ -176,7 +178,8 @@ func FuzzSchedule(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		path := file(t, "c.json", `{"data": "d", "jobs": {"a": {"seeds": ["http://x.example/"], "schedule": `+string(written)+`}}}`)
+		path := file(t, "c.json",
+			`{"data": "d", "jobs": {"a": {"seeds": ["http://x.example/"], "schedule": `+string(written)+`}}}`)
 		c, err := config.Load(config.Input{File: path})
 		if err != nil {
 			return

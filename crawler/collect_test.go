@@ -369,7 +369,8 @@ func TestErrorsReachCallbacks(t *testing.T) {
 		handler http.HandlerFunc
 		want    map[int]int // number of calls by status
 	}{
-		"/broken": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, map[int]int{0: maxTries}},
+		"/broken": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) },
+			map[int]int{0: maxTries}},
 		"/busy": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 			map[int]int{http.StatusServiceUnavailable: maxTries}},
 		"/circle": {func(w http.ResponseWriter, _ *http.Request) {

@@ -64,7 +64,8 @@ func TestCrawlTakesTheSiteAndStops(t *testing.T) {
 func TestSummaryJSON(t *testing.T) {
 	b, err := json.Marshal(Summary{Fetched: 1, Refused: Refusal{Crawl: 2}})
 	must(t, err)
-	want := `{"fetched":1,"stored":0,"indexed":0,"refused":{"crawl":2,"follow":0,"index":0,"preserve":0},"unreachable":0,"errors":0,"bytes":0,"duration_s":0,"pages_per_s":0,`
+	want := `{"fetched":1,"stored":0,"indexed":0,"refused":{"crawl":2,"follow":0,"index":0,"preserve":0},` +
+		`"unreachable":0,"errors":0,"bytes":0,"duration_s":0,"pages_per_s":0,`
 	if !strings.HasPrefix(string(b), want) {
 		t.Errorf("%s", b)
 	}

@@ -14,16 +14,24 @@ import (
 
 const (
 	urlset = `<?xml version="1.0" encoding="UTF-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
-<url><loc> http://example.com/a?x=1&amp;y=2 </loc><lastmod>2026-11-21</lastmod><image:image><image:loc>http://example.com/p.png</image:loc></image:image></url>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" ` +
+		`xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
+<url><loc> http://example.com/a?x=1&amp;y=2 </loc><lastmod>2026-11-21</lastmod>` +
+		`<image:image><image:loc>http://example.com/p.png</image:loc></image:image></url>
 <url><loc>http://example.com/b</loc></url><url><loc>http://example.com/b</loc></url></urlset>`
-	extended = `<s:urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml"><s:url><s:loc><![CDATA[http://example.com/en?a&b]]></s:loc>
-<xhtml:link rel="alternate" hreflang="de" href="http://example.com/de?a&amp;b"/><xhtml:link rel="alternate" hreflang="en" href="http://example.com/en?a&amp;b"></xhtml:link>
+	extended = `<s:urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9" ` +
+		`xmlns:xhtml="http://www.w3.org/1999/xhtml"><s:url><s:loc><![CDATA[http://example.com/en?a&b]]></s:loc>
+<xhtml:link rel="alternate" hreflang="de" href="http://example.com/de?a&amp;b"/>` +
+		`<xhtml:link rel="alternate" hreflang="en" href="http://example.com/en?a&amp;b"></xhtml:link>
 <xhtml:link rel="amphtml" href="http://example.com/amp"/><news:news><news:title>a < b</news:title></news:news><title/>
-<video:video><video:player_loc>http://example.com/v</video:player_loc><video:content_loc>http://example.com/v.mp4</video:content_loc></video:video></s:url></s:urlset>`
-	feed = `<feed xmlns="http://www.w3.org/2005/Atom"><link href="http://example.com/no"/><entry><link href="http://example.com/a"/><link rel="edit" href="http://example.com/no"/></entry>
+<video:video><video:player_loc>http://example.com/v</video:player_loc>` +
+		`<video:content_loc>http://example.com/v.mp4</video:content_loc></video:video></s:url></s:urlset>`
+	feed = `<feed xmlns="http://www.w3.org/2005/Atom"><link href="http://example.com/no"/>` +
+		`<entry><link href="http://example.com/a"/><link rel="edit" href="http://example.com/no"/></entry>
 <entry><link rel="alternate" href="http://example.com/b"/></entry></feed>`
-	items = `<rss><channel><link>http://example.com/no</link><item><link>http://example.com/a</link></item><item><atom:link rel="self" href="http://example.com/no"/><link>http://example.com/b</link></item></channel></rss>`
+	items = `<rss><channel><link>http://example.com/no</link><item><link>http://example.com/a</link></item>` +
+		`<item><atom:link rel="self" href="http://example.com/no"/><link>http://example.com/b</link></item>` +
+		`</channel></rss>`
 )
 
 func zipped(text string) []byte {
@@ -85,8 +93,9 @@ func TestSitemap(t *testing.T) {
 		"lone ampersand": {[]byte(
 			"<urlset><url><loc>http://example.com/?a&region=b&copy=c</loc></url></urlset>"),
 			[]string{"http://example.com/?a&region=b&copy=c"}, nil, false},
-		"entities of its own": {[]byte(
-			`<!DOCTYPE urlset [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>http://example.com/&b;</loc></url></urlset>`), []string{"http://example.com/&b;"}, nil, false},
+		"entities of its own": {[]byte(`<!DOCTYPE urlset [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>` +
+			`<urlset><url><loc>http://example.com/&b;</loc></url></urlset>`),
+			[]string{"http://example.com/&b;"}, nil, false},
 		"HTML": {[]byte(
 			"<!DOCTYPE html><html><head><title>Not found</title><link rel=alternate href=/no></head><body><a " +
 				"href=/no>x</a></body></html>"), nil, nil, true},

@@ -252,7 +252,8 @@ func (p place) order() int {
 
 var (
 	paragraphCited = regexp.MustCompile(
-		`\b(P1|P2|PILOT|REP|RTAG|RFC 9309),? ((?:[1-9][0-9]?(?:\.[0-9]+)*)(?:(?:,| and| or|,? to) [1-9]\.[0-9]+(?:\.[0-9]+)*)*)`)
+		`\b(P1|P2|PILOT|REP|RTAG|RFC 9309),? ` +
+			`((?:[1-9][0-9]?(?:\.[0-9]+)*)(?:(?:,| and| or|,? to) [1-9]\.[0-9]+(?:\.[0-9]+)*)*)`)
 	numberCited  = regexp.MustCompile(`[1-9][0-9]?(?:\.[0-9]+)*`)
 	readingCited = regexp.MustCompile(`\b[A-Z][0-9]{2}\b`)
 )

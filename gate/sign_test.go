@@ -96,8 +96,8 @@ func TestEachHopIsSigned(t *testing.T) {
 		}
 		input := r.Header.Get("Signature-Input")
 		inputs[input] = true
-		m := regexp.MustCompile(
-			`^sig1=\("@authority" "signature-agent";key="sig1"\);created=(\d+);expires=(\d+);keyid="poqk[\w-]+";alg="ed25519";nonce="[\w+/=]+";tag="web-bot-auth"$`).FindStringSubmatch(input)
+		m := regexp.MustCompile(`^sig1=\("@authority" "signature-agent";key="sig1"\);created=(\d+);expires=(\d+);` +
+			`keyid="poqk[\w-]+";alg="ed25519";nonce="[\w+/=]+";tag="web-bot-auth"$`).FindStringSubmatch(input)
 		if m == nil || m[1] != strconv.FormatInt(now.Unix(), 10) ||
 			m[2] != strconv.FormatInt(now.Add(signatureLife).Unix(), 10) {
 			t.Errorf("input %s", input)

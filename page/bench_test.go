@@ -19,8 +19,10 @@ func newspaper() string {
 	}
 	b.WriteString("</ul></nav><main>")
 	for i := range 24 {
-		fmt.Fprintf(&b, `<article id="a%d" class="story"><h2><a href="/news/%d.html#top">Ships in berth number %d</a></h2>
-<p class="lead">The <em>Alma</em> came in at dawn, with <strong>forty crates</strong> of oranges &amp; a parrot that could count.</p>
+		fmt.Fprintf(&b, `<article id="a%d" class="story">`+
+			`<h2><a href="/news/%d.html#top">Ships in berth number %d</a></h2>
+<p class="lead">The <em>Alma</em> came in at dawn, `+
+			`with <strong>forty crates</strong> of oranges &amp; a parrot that could count.</p>
 <p>Nobody on the quay had seen such a thing before, said the harbour master, who has kept the book for thirty years.
 Read more in <a class="more" href="http://other.example/story?id=%d&amp;from=front">the full report</a>.</p>
 <img src="/img/%d.jpg" alt="The quay at dawn" width="320" height="200"></article>

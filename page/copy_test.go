@@ -61,7 +61,8 @@ func TestCopyCut(t *testing.T) {
 		{"permitted element of a prohibited page",
 			"<title>a</title><meta charset=utf-8><div id=x title=b>c<p " +
 				"class='the-acap:allow-preserve'>d</p></div><!--e-->", false,
-			`<html><head><meta charset="utf-8"/></head><body><div><p class="the-acap:allow-preserve">d</p></div></body></html>`},
+			`<html><head><meta charset="utf-8"/></head><body><div>` +
+				`<p class="the-acap:allow-preserve">d</p></div></body></html>`},
 		{"prohibited page", "a<p " + no + ">b", false, ""},
 		{"without an element", "<table><tr><td>a</table><tr " + no + ">b", true, ""},
 	} {

@@ -37,8 +37,10 @@ func TestExtract(t *testing.T) {
 }
 
 func TestExtractUnderCut(t *testing.T) {
-	p := htmlPage(`<meta name=a content=A><p id=a class=the-acap:disallow-index>1</p><p class=x>2<b class="x the-acap:disallow-index">3</b>4</p>
-<p id=b data-nosnippet>5</p><div hidden><p id=c>6</p></div><div class=the-acap:allow-index>7<p id=d>8</p></div><p id=b>9</p><p id=e></p>`)
+	p := htmlPage(`<meta name=a content=A><p id=a class=the-acap:disallow-index>1</p>` +
+		`<p class=x>2<b class="x the-acap:disallow-index">3</b>4</p>
+<p id=b data-nosnippet>5</p><div hidden><p id=c>6</p></div>` +
+		`<div class=the-acap:allow-index>7<p id=d>8</p></div><p id=b>9</p><p id=e></p>`)
 	for _, c := range []struct {
 		locator string
 		cut     Cut
@@ -65,8 +67,10 @@ func TestExtractUnderCut(t *testing.T) {
 }
 
 func TestLink(t *testing.T) {
-	p := htmlPage(`<head><meta name=terms content="See our terms"><link id=licence href="/licence"><base href="http://other.example/dir/">
-<body><p id=para>Read <b>the <a name=x>old</a> <a href="terms.html#part">terms</a></b></p><a id=a href="HTTP://WWW.Example.org:80"> Us </a>
+	p := htmlPage(`<head><meta name=terms content="See our terms"><link id=licence href="/licence">` +
+		`<base href="http://other.example/dir/">
+<body><p id=para>Read <b>the <a name=x>old</a> <a href="terms.html#part">terms</a></b></p>` +
+		`<a id=a href="HTTP://WWW.Example.org:80"> Us </a>
 <p id=words>No link</p><a class="c x" href="1">one</a><a class=c href=2>two</a><a id=js href="javascript:go()">run</a>`)
 	for _, c := range []struct {
 		locator, href, text string

@@ -13,20 +13,29 @@ import (
 func TestLinksOfFeeds(t *testing.T) {
 	for name, c := range map[string]struct{ mime, body, want string }{ // want: paths relative to the site
 		"RSS 2.0": {"application/rss+xml",
-			`<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><link>http://no.example/</link>
-<atom:link rel="self" href="/no"/><image><link>/no</link></image><item><title>x</title><link> http://www.example.org/a?b=1&amp;c=2#d </link></item>
-<item><link><![CDATA[/b]]></link><source url="/no">x</source><enclosure url="/no.mp3"/><comments>/no</comments></item></channel></rss>`, "/a?b=1&c=2 /b"},
+			`<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>` +
+				`<link>http://no.example/</link>
+<atom:link rel="self" href="/no"/><image><link>/no</link></image>` +
+				`<item><title>x</title><link> http://www.example.org/a?b=1&amp;c=2#d </link></item>
+<item><link><![CDATA[/b]]></link><source url="/no">x</source>` +
+				`<enclosure url="/no.mp3"/><comments>/no</comments></item></channel></rss>`, "/a?b=1&c=2 /b"},
 		"guid": {"application/rss+xml",
-			`<rss><channel><item><guid>http://www.example.org/a</guid></item><item><guid isPermaLink="false">http://no.example/</guid></item>
+			`<rss><channel><item><guid>http://www.example.org/a</guid></item>` +
+				`<item><guid isPermaLink="false">http://no.example/</guid></item>
 <item><guid>http://no.example/</guid><link>/b</link></item><item><guid>tag:1</guid></item></channel></rss>`, "/a /b"},
 		"RSS 1.0": {"application/rdf+xml",
-			`<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel rdf:about="/no"><link>/no</link></channel><item rdf:about="/a"><link>/a</link></item></rdf:RDF>`, "/a"},
+			`<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel rdf:about="/no"><link>/no</link></channel>` +
+				`<item rdf:about="/a"><link>/a</link></item></rdf:RDF>`, "/a"},
 		"RSS 0.91": {"text/xml", `<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "rss.dtd" [<!ENTITY a "b">]>
-<rss version="0.91"><channel><item><link>/a</link><description><p>unclosed<br>x</description></item><item><link>/b</link></item></channel></rss>`, "/a /b"},
+<rss version="0.91"><channel><item><link>/a</link><description><p>unclosed<br>x</description></item>` +
+			`<item><link>/b</link></item></channel></rss>`, "/a /b"},
 		"Atom": {"application/atom+xml; charset=utf-8",
-			`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/base/"><link href="/no"/><link rel="next" href="?page=2"/>
-<entry xml:base="sub/"><link rel="alternate" href="a"/><link rel="edit" href="no"/><link rel="enclosure" href="no"/><id>http://no.example/</id></entry>
-<entry><link href="b"/><content type="html">&lt;a href="no"&gt;</content></entry><entry><link rel="nofollow alternate" href="no"/><link>no</link></entry></feed>`,
+			`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/base/"><link href="/no"/>` +
+				`<link rel="next" href="?page=2"/>
+<entry xml:base="sub/"><link rel="alternate" href="a"/><link rel="edit" href="no"/>` +
+				`<link rel="enclosure" href="no"/><id>http://no.example/</id></entry>
+<entry><link href="b"/><content type="html">&lt;a href="no"&gt;</content></entry>` +
+				`<entry><link rel="nofollow alternate" href="no"/><link>no</link></entry></feed>`,
 			"/base/?page=2 /base/sub/a /base/b"},
 		"prefixed": {"application/xml",
 			`<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><a:link href="/a"/></a:entry></a:feed>`, "/a"},
@@ -80,7 +89,8 @@ func TestManyLinks(t *testing.T) {
 
 func TestXML(t *testing.T) {
 	x := NewXML(strings.NewReader(
-		`<?xml version="1.0"?><!-- <no> --><A x="1&amp;2"><title>b < c &amp; d</title><e/>x<![CDATA[<y>&amp;]]>z</wrong><p:f><g>1</p:f></A>`))
+		`<?xml version="1.0"?><!-- <no> --><A x="1&amp;2"><title>b < c &amp; d</title><e/>` +
+			`x<![CDATA[<y>&amp;]]>z</wrong><p:f><g>1</p:f></A>`))
 	var got []string
 	for {
 		open, err := x.Next()

@@ -23,8 +23,9 @@ func TestHidden(t *testing.T) {
 			"<style>.x{display:none}</style><style media='screen and (min-width:1px)'>.x{display:block} " +
 				".y{display:none}</style><p class=x>a<p class=y>b", "a b"},
 		{"sheets that are none",
-			"<template><style>.x{display:none}</style></template><style " +
-				"type=text/x>.x{display:none}</style><noscript><div><style>.x{display:none}</style></div></noscript><p class=x>a", "a"},
+			"<template><style>.x{display:none}</style></template>" +
+				"<style type=text/x>.x{display:none}</style>" +
+				"<noscript><div><style>.x{display:none}</style></div></noscript><p class=x>a", "a"},
 		{"shown by a long list", "<style>.x{display:none} " + strings.Repeat(".long-name-of-a-class,", 100) +
 			".x{display:block}</style><p class=x>a", "a"},
 		{"a class", "<style>.x { color: red; display : NONE !important }</style><p class='y x'>x<p class=y>a", "a"},

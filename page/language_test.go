@@ -7,7 +7,8 @@ import (
 
 func TestLanguage(t *testing.T) {
 	german, russian := strings.Repeat("Das Schiff fährt in den Hafen. ", 9),
-		"Паром пришёл в гавань рано утром, и все пассажиры сошли на берег. Капитан сказал, что вечером будет буря, поэтому корабль не пойдёт обратно до завтра."
+		"Паром пришёл в гавань рано утром, и все пассажиры сошли на берег. "+
+			"Капитан сказал, что вечером будет буря, поэтому корабль не пойдёт обратно до завтра."
 	for _, c := range []struct{ name, header, body, certain, likely string }{
 		{"declared", "", `<html lang="en-GB"><p>Der Hund`, "en", "en"},
 		{"declared in XML", "", `<html xml:lang="DEU"><p>x`, "de", "de"},
@@ -21,9 +22,11 @@ func TestLanguage(t *testing.T) {
 		{"nothing to go by", "", `<p>12345`, "", ""},
 		{"by the text", "", `<p>` + german, "de", "de"},
 		{"another script", "", `<p>` + strings.Repeat("السفينة تدخل الميناء في الصباح ", 9), "ar", "ar"},
-		{"Persian", "", `<p>کشتی بامداد از بندر بیرون می&zwnj;رود و شامگاه با مسافران باز می&zwnj;گردد. ناخدا گفت که فردا طوفان خواهد شد و کسی نباید به دریا برود.`, "fa", "fa"},
+		{"Persian", "", `<p>کشتی بامداد از بندر بیرون می&zwnj;رود و شامگاه با مسافران باز می&zwnj;گردد. ` +
+			`ناخدا گفت که فردا طوفان خواهد شد و کسی نباید به دریا برود.`, "fa", "fa"},
 		{"Persian with much English", "",
-			`<p>کشتی بامداد از بندر بیرون می&zwnj;رود و شامگاه با مسافران باز می&zwnj;گردد. The ferry leaves the harbour and returns with passengers.`, "fa", "fa"},
+			`<p>کشتی بامداد از بندر بیرون می&zwnj;رود و شامگاه با مسافران باز می&zwnj;گردد. ` +
+				`The ferry leaves the harbour and returns with passengers.`, "fa", "fa"},
 		{"a code of three letters for one of two", "", `<html lang="pes"><p>x`, "fa", "fa"},
 		{"Mandarin", "", `<html lang="cmn-Hans"><p>x`, "zh", "zh"},
 		{"kana", "", `<p>港は再び開かれ、最初の船が出ていきました。`, "ja", "ja"},

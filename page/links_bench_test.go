@@ -50,10 +50,12 @@ func BenchmarkResolve(b *testing.B) {
 // rss returns a feed with that many items.
 func rss(items int) string {
 	var b strings.Builder
-	b.WriteString(`<?xml version="1.0"?><rss version="2.0"><channel><title>Tides</title><link>http://www.example.org/</link>`)
+	b.WriteString(`<?xml version="1.0"?><rss version="2.0"><channel>` +
+		`<title>Tides</title><link>http://www.example.org/</link>`)
 	for i := range items {
 		fmt.Fprintf(&b, `<item><title>High water %d</title><link>http://www.example.org/tide/%d</link>
-<guid isPermaLink="false">t%d</guid><description><![CDATA[<p>The quay is <a href="/x">wet</a>.]]></description></item>`, i, i, i)
+<guid isPermaLink="false">t%d</guid><description><![CDATA[<p>The quay is <a href="/x">wet</a>.]]></description></item>`,
+			i, i, i)
 	}
 	b.WriteString("</channel></rss>")
 	return b.String()

@@ -21,7 +21,8 @@ func TestLinksOfHarbour(t *testing.T) {
 }
 
 func TestLinksUnderMarks(t *testing.T) {
-	p := htmlPage(`<link rel=next href=1><a href=2>x</a><p class=the-acap:disallow-follow><a href=3>x</a><a href=2>x</a></p>
+	p := htmlPage(`<link rel=next href=1><a href=2>x</a>` +
+		`<p class=the-acap:disallow-follow><a href=3>x</a><a href=2>x</a></p>
 <p class=the-acap:allow-follow><a href=4>x</a><iframe src=5 class=the-acap:disallow-follow></iframe></p>`)
 	at := func(names ...string) (links []string) {
 		for _, n := range names {

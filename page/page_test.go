@@ -122,7 +122,8 @@ func TestXHTML(t *testing.T) {
 	p := fetched("application/xhtml+xml", `<?xml version="1.0" encoding="utf-8"?>
 <html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x.js"/>
 <meta name="robots" content="ACAP disallow-follow"/></head>
-<body><div class="the-acap:disallow-index"/><p><a id="x"/>One <![CDATA[<two>]]></p><p class="the-acap:disallow-index">three</p></body></html>`)
+<body><div class="the-acap:disallow-index"/><p><a id="x"/>One <![CDATA[<two>]]></p>`+
+		`<p class="the-acap:disallow-index">three</p></body></html>`)
 	if got := p.Text(without("index", true)); got != "One <two>" {
 		t.Errorf("text %q", got)
 	}

@@ -3,8 +3,10 @@ package page
 import "testing"
 
 func TestImage(t *testing.T) {
-	p := htmlPage(`<base href="/dir/"><img id=a class=x src="a.png#top"><p id=b>Text <b><img src=" //other.example/b.jpg "><img src=c.jpg></b></p>
-<p id=c>no image</p><img id=d src="data:image/png;base64,AA=="><img id=e><div class="the-acap:disallow-present"><img class=x id=f src=f.png></div>`)
+	p := htmlPage(`<base href="/dir/"><img id=a class=x src="a.png#top">` +
+		`<p id=b>Text <b><img src=" //other.example/b.jpg "><img src=c.jpg></b></p>
+<p id=c>no image</p><img id=d src="data:image/png;base64,AA=="><img id=e>` +
+		`<div class="the-acap:disallow-present"><img class=x id=f src=f.png></div>`)
 	for _, c := range []struct {
 		locator string
 		cut     Cut

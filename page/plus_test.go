@@ -105,7 +105,9 @@ func TestPlusProperties(t *testing.T) {
 		"text in pieces": {pictures.XMP("",
 			`<plus:LicenseEndDate> 2026-<!-- March -->03<![CDATA[-31]]> </plus:LicenseEndDate>`), end},
 		"qualified": {pictures.XMP("",
-			`<plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026-03-31</rdf:value><plus:Until>noon</plus:Until></plus:LicenseEndDate>`), &acap.Plus{EndDate: []string{"2026-03-31", "noon"}}},
+			`<plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026-03-31</rdf:value>`+
+				`<plus:Until>noon</plus:Until></plus:LicenseEndDate>`),
+			&acap.Plus{EndDate: []string{"2026-03-31", "noon"}}},
 		"said twice": {pictures.XMP(licensed, `<plus:LicenseEndDate>2027-01-01</plus:LicenseEndDate>`),
 			&acap.Plus{EndDate: []string{"2026-03-31", "2027-01-01"}}},
 		"of another resource": {pictures.XMP("", `<photoshop:DocumentAncestors><rdf:Description `+licensed+`>`+
@@ -116,15 +118,24 @@ func TestPlusProperties(t *testing.T) {
 			"AL-FLP")+pictures.Bag("plus:ImageFileConstraints", "IF-MMD")),
 			&acap.Plus{Alterations: []string{vocab + "AL-CRP", "AL-FLP"}, Files: []string{"IF-MMD"}}},
 		"bag of references": {pictures.XMP("",
-			`<plus:ImageAlterationConstraints><rdf:Bag><rdf:li rdf:resource="AL-CRP"/></rdf:Bag></plus:ImageAlterationConstraints>`), &acap.Plus{Alterations: []string{"AL-CRP"}}},
+			`<plus:ImageAlterationConstraints><rdf:Bag>`+
+				`<rdf:li rdf:resource="AL-CRP"/></rdf:Bag></plus:ImageAlterationConstraints>`),
+			&acap.Plus{Alterations: []string{"AL-CRP"}}},
 		"credit": {pictures.XMP(`photoshop:Credit="Ida Marsh &amp; Lantern"`, line),
 			credit(acap.Plus{Credit: []string{"Ida Marsh & Lantern"}})},
 		"credit alone is no term":    {pictures.XMP(`photoshop:Credit="Ida Marsh"`, ""), nil},
 		"a credit that nobody wants": {pictures.XMP(`photoshop:Credit="Ida Marsh"`, endDate), end},
 		"owners": {pictures.XMP("", line+
-			`<plus:CopyrightOwner><rdf:Seq><rdf:li rdf:parseType="Resource"><plus:CopyrightOwnerName>A</plus:CopyrightOwnerName><plus:CopyrightOwnerID>1</plus:CopyrightOwnerID></rdf:li><rdf:li><rdf:Description plus:CopyrightOwnerName="B" plus:CopyrightOwnerID="2"/></rdf:li></rdf:Seq></plus:CopyrightOwner>`), credit(acap.Plus{Owners: []string{"A", "B"}})},
+			`<plus:CopyrightOwner><rdf:Seq>`+
+			`<rdf:li rdf:parseType="Resource"><plus:CopyrightOwnerName>A</plus:CopyrightOwnerName>`+
+			`<plus:CopyrightOwnerID>1</plus:CopyrightOwnerID></rdf:li>`+
+			`<rdf:li><rdf:Description plus:CopyrightOwnerName="B" plus:CopyrightOwnerID="2"/></rdf:li>`+
+			`</rdf:Seq></plus:CopyrightOwner>`),
+			credit(acap.Plus{Owners: []string{"A", "B"}})},
 		"licensors": {pictures.XMP("", line+
-			`<plus:Licensor><rdf:Seq><rdf:li plus:LicensorName="C" plus:LicensorURL="http://example.com/"/></rdf:Seq></plus:Licensor>`), credit(acap.Plus{Licensors: []string{"C"}})},
+			`<plus:Licensor><rdf:Seq>`+
+			`<rdf:li plus:LicensorName="C" plus:LicensorURL="http://example.com/"/></rdf:Seq></plus:Licensor>`),
+			credit(acap.Plus{Licensors: []string{"C"}})},
 		"broken behind it": {pictures.XMP("", endDate+"<a></b>"), nil},
 		"a document type":  {"<!DOCTYPE x>" + pictures.XMP(licensed, ""), nil},
 		"an entity":        {pictures.XMP("", `<plus:LicenseEndDate>&date;</plus:LicenseEndDate>`), nil},
@@ -216,7 +227,8 @@ func FuzzPlus(f *testing.F) {
 func FuzzXMP(f *testing.F) {
 	f.Add(pictures.XMP(licensed, ""))
 	f.Add(pictures.XMP("", endDate+pictures.Bag("plus:ImageAlterationConstraints", vocab+"AL-CRP")))
-	f.Add(pictures.RDF(`<rdf:Description><plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026</rdf:value></plus:LicenseEndDate></rdf:Description>`))
+	f.Add(pictures.RDF(`<rdf:Description><plus:LicenseEndDate rdf:parseType="Resource">` +
+		`<rdf:value>2026</rdf:value></plus:LicenseEndDate></rdf:Description>`))
 	f.Fuzz(func(t *testing.T, packet string) {
 		if p := plus(pictures.WebP(packet)); p != nil &&
 			!strings.Contains(packet, "http://ns.useplus.org/ldf/xmp/1.0/") && !strings.Contains(packet, "&") {

@@ -11,21 +11,31 @@ import (
 func TestTextOfXML(t *testing.T) {
 	for _, c := range []struct{ name, mime, body, title, want string }{
 		{"RSS 2.0", "application/rss+xml",
-			`<?xml version="1.0"?><rss version="2.0" xmlns:media="m"><channel><title>Quay &amp;amp; pier</title><link>http://no.example/</link>
-<description>All that <![CDATA[<b>floats</b>]]></description><language>en</language><image><title>no</title><link>/no</link></image>
-<item><media:title>no</media:title><title><![CDATA[The <i>Alma</i> is late]]></title><description>Fog &lt;p&gt;lay on the bar.&lt;/p&gt;</description><guid>no</guid><author>no</author></item>
-<item><title>No news</title></item></channel></rss>`, "Quay & pier", "|All that floats\nheading|The Alma is late\n|Fog\n|lay on the bar.\nheading|No news"},
+			`<?xml version="1.0"?><rss version="2.0" xmlns:media="m"><channel>` +
+				`<title>Quay &amp;amp; pier</title><link>http://no.example/</link>
+<description>All that <![CDATA[<b>floats</b>]]></description>` +
+				`<language>en</language><image><title>no</title><link>/no</link></image>
+<item><media:title>no</media:title><title><![CDATA[The <i>Alma</i> is late]]></title>` +
+				`<description>Fog &lt;p&gt;lay on the bar.&lt;/p&gt;</description>` +
+				`<guid>no</guid><author>no</author></item>
+<item><title>No news</title></item></channel></rss>`,
+			"Quay & pier", "|All that floats\nheading|The Alma is late\n|Fog\n|lay on the bar.\nheading|No news"},
 		{"the longest text of an item", "text/xml",
-			`<rss><channel><item><description>Fog lay</description><content:encoded><![CDATA[<p>Fog lay on<p>the bar.]]></content:encoded></item></channel></rss>`,
+			`<rss><channel><item><description>Fog lay</description>` +
+				`<content:encoded><![CDATA[<p>Fog lay on<p>the bar.]]></content:encoded></item></channel></rss>`,
 			"", "|Fog lay on\n|the bar."},
 		{"RSS 1.0", "application/rdf+xml",
-			`<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel><title>Pier</title></channel><item><title>Fog</title><description>lay</description></item></rdf:RDF>`,
+			`<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel><title>Pier</title></channel>` +
+				`<item><title>Fog</title><description>lay</description></item></rdf:RDF>`,
 			"Pier", "heading|Fog\n|lay"},
 		{"Atom", "application/atom+xml",
-			`<feed xmlns="http://www.w3.org/2005/Atom"><title type="html">A &lt;i>b&lt;/i></title><subtitle>c &lt;d></subtitle><id>no</id>
+			`<feed xmlns="http://www.w3.org/2005/Atom"><title type="html">A &lt;i>b&lt;/i></title>` +
+				`<subtitle>c &lt;d></subtitle><id>no</id>
 <entry><title>e &amp; f</title><summary type="html">&lt;p>g</summary></entry>
-<entry><content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>h<br/>i &amp;<i/> j</p><p>k</p></div></content></entry>
-<entry><content type="image/png">no</content><content src="/no"/></entry></feed>`, "A b", "|c <d>\nheading|e & f\n|g\n|h i & j\n|k"},
+<entry><content type="xhtml">` +
+				`<div xmlns="http://www.w3.org/1999/xhtml"><p>h<br/>i &amp;<i/> j</p><p>k</p></div></content></entry>
+<entry><content type="image/png">no</content><content src="/no"/></entry></feed>`,
+			"A b", "|c <d>\nheading|e & f\n|g\n|h i & j\n|k"},
 		{"prefixed", "application/xml",
 			`<a:feed xmlns:a="x"><a:title>T</a:title><a:entry><a:title>e</a:title></a:entry></a:feed>`, "T",
 			"heading|e"},
@@ -34,14 +44,17 @@ func TestTextOfXML(t *testing.T) {
 		{"markup as it stands", "text/xml",
 			`<rss><channel><item><description><p>a<br>b</description></item></channel></rss>`, "", "|a b"},
 		{"hidden and marked parts", "text/xml",
-			`<rss><channel><item><description>a &lt;p class="the-acap:disallow-index"&gt;x&lt;/p&gt;&lt;p hidden&gt;x&lt;/p&gt;
+			`<rss><channel><item><description>a &lt;p class="the-acap:disallow-index"&gt;x&lt;/p&gt;` +
+				`&lt;p hidden&gt;x&lt;/p&gt;
 &lt;p data-nosnippet&gt;x&lt;/p&gt;&lt;script&gt;x&lt;/script&gt;b</description></item></channel></rss>`, "", "|a\n|b"},
 		{"cut short", "text/xml", `<rss><channel><title>T</title><item><title>e</title><description>f`, "T",
 			"heading|e\n|f"},
 		{"other XML", "application/xml",
 			"<!DOCTYPE book [<!ENTITY a \"no\">]><book no='no'>\n<title>a</title>\n <para>b <em>c</em>, d\n " +
 				"e</para><!--no--><script>no</script>\n" +
-				"<x class='acap:disallow-index'>no<y>no</y></x>\n<cell>f</cell><cell>g</cell>&a;&amp;&#65;<![CDATA[<h>]]></book>no", "", "|a\n|b c , d e\n|f g &a;&A<h>"},
+				"<x class='acap:disallow-index'>no<y>no</y></x>\n" +
+				"<cell>f</cell><cell>g</cell>&a;&amp;&#65;<![CDATA[<h>]]></book>no",
+			"", "|a\n|b c , d e\n|f g &a;&A<h>"},
 		{"HTML under another name", "application/xml", `<html xmlns="http://www.w3.org/1999/xhtml"><p>x</p></html>`, "",
 			""},
 		{"addresses for crawlers", "text/xml", `<urlset><url><loc>http://x.example/</loc></url></urlset>`, "", ""},
@@ -106,7 +119,8 @@ func TestXMLIsLinear(t *testing.T) {
 }
 
 func FuzzXMLText(f *testing.F) {
-	f.Add(`<rss><channel><title>a</title><item><title>b</title><description>&lt;p class="acap:x"&gt;c</description></item></channel></rss>`)
+	f.Add(`<rss><channel><title>a</title><item><title>b</title>` +
+		`<description>&lt;p class="acap:x"&gt;c</description></item></channel></rss>`)
 	f.Add(`<feed><entry><title type="html">a</title><content type="xhtml"><div>b<br/></div></content></entry></feed>`)
 	f.Add(`<doc>a<b>c</b>&#65;<![CDATA[d]]></doc>`)
 	f.Fuzz(func(t *testing.T, body string) {

@@ -22,7 +22,8 @@ func rendered(contentType, sent, document string) *page.Page {
 // the page as sent declares.
 func TestRendered(t *testing.T) {
 	p := rendered("text/html; charset=iso-8859-1", "<title>Quay</title><div id=app></div><script src=a.js></script>",
-		"<!DOCTYPE html><html><head><meta charset=iso-8859-1><title>Quai</title></head><body><p>Café <a href=b.html>b</a></body></html>")
+		"<!DOCTYPE html><html><head><meta charset=iso-8859-1><title>Quai</title></head>"+
+			"<body><p>Café <a href=b.html>b</a></body></html>")
 	text, _ := p.Blocks(page.Cut{})
 	if got := p.Title(page.Cut{}); got != "Quai" || text == "" {
 		t.Errorf("title %q, text %q", got, text)
@@ -53,7 +54,8 @@ func TestRendered(t *testing.T) {
 
 // The document of a page that was rendered is cut like any other.
 func TestRenderedCopyCut(t *testing.T) {
-	p := rendered("text/html", "<p>a", `<html><head></head><body><p class="acap:disallow-preserve">secret</p><p>b</p></body></html>`)
+	p := rendered("text/html", "<p>a",
+		`<html><head></head><body><p class="acap:disallow-preserve">secret</p><p>b</p></body></html>`)
 	body, cut := p.Copy(page.Cut{Keep: func(chain []acap.Mark) bool { return len(chain) == 0 }})
 	if want := "<html><head></head><body><p>b</p></body></html>"; string(body) != want || !cut {
 		t.Errorf("%q, %v", body, cut)
@@ -80,10 +82,12 @@ func TestScriptedStatements(t *testing.T) {
 		{"META that scripts remove", meta, "", acap.Follow, nil, false},
 		{"an element statement that scripts add", "x", p(u), acap.Index, []string{u}, false},
 		{"a permitted element that scripts add to a prohibited page",
-			`<meta name=robots content="ACAP disallow-index">`, `<meta name=robots content="ACAP disallow-index">` + p(may),
+			`<meta name=robots content="ACAP disallow-index">`,
+			`<meta name=robots content="ACAP disallow-index">` + p(may),
 			acap.Index, []string{may}, false},
 		{"a permitted element of a prohibited page, as sent",
-			`<meta name=robots content="ACAP disallow-index">` + p(may), `<meta name=robots content="ACAP disallow-index">` + p(may),
+			`<meta name=robots content="ACAP disallow-index">` + p(may),
+			`<meta name=robots content="ACAP disallow-index">` + p(may),
 			acap.Index, []string{may}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -116,12 +120,17 @@ func TestReveals(t *testing.T) {
 		reveals, sentReveals bool
 		snippet              bool
 	}{
-		{"nothing changes", `<p class=NO>sealed</p><p>open`, `<p class=NO>sealed</p><p>open`, true, false, false, false},
+		{"nothing changes", `<p class=NO>sealed</p><p>open`,
+			`<p class=NO>sealed</p><p>open`, true, false, false, false},
 		{"the mark is removed", `<p class=NO>sealed</p><p>open`, `<p>sealed</p><p>open`, true, true, false, false},
-		{"the mark moves to another element", `<p class=NO>sealed</p><p>open`, `<p>sealed</p><p class=NO>open`, true, true, true, false},
-		{"the text moves out of the element", `<p class=NO>sealed</p><p>open`, `<p class=NO>x</p><p>it says sealed`, true, true, false, false},
-		{"an element moves out of it", `<div class=NO>a<b>sealed word</b></div>`, `<div class=NO>a</div><b>sealed <i>word</i></b>`, true, true, false, false},
-		{"into an attribute", `<p class=NO>sealed</p>`, `<p class=NO>x</p><img alt="sealed">`, true, true, false, false},
+		{"the mark moves to another element", `<p class=NO>sealed</p><p>open`,
+			`<p>sealed</p><p class=NO>open`, true, true, true, false},
+		{"the text moves out of the element", `<p class=NO>sealed</p><p>open`,
+			`<p class=NO>x</p><p>it says sealed`, true, true, false, false},
+		{"an element moves out of it", `<div class=NO>a<b>sealed word</b></div>`,
+			`<div class=NO>a</div><b>sealed <i>word</i></b>`, true, true, false, false},
+		{"into an attribute", `<p class=NO>sealed</p>`,
+			`<p class=NO>x</p><img alt="sealed">`, true, true, false, false},
 		{"the element goes away", `<p class=NO>sealed</p><p>open`, `<p>open`, true, false, false, false},
 		{"its text changes", `<p class=NO>loading</p>`, `<p class=NO>3 comments</p><p>new`, true, false, false, false},
 		{"the text was open, too", `<p class=NO>both</p><p>both`, `<p>both`, true, false, false, false},
@@ -129,10 +138,13 @@ func TestReveals(t *testing.T) {
 		{"scripts add a mark to what is in their data", `<p>open</p><script>x = "sealed"</script>`,
 			`<p>open</p><p class=NO>sealed</p><script>x = "sealed"</script>`, true, false, true, false},
 		{"scripts add a marked element", `<p>open`, `<p>open<p class=NO>sealed`, true, false, false, false},
-		{"a permission moves", `<p class=MAY>open</p><p>sealed`, `<p>open</p><p class=MAY>sealed`, false, true, true, false},
+		{"a permission moves", `<p class=MAY>open</p><p>sealed`,
+			`<p>open</p><p class=MAY>sealed`, false, true, true, false},
 		{"a permission gets new text", `<p class=MAY>open</p>`, `<p class=MAY>other</p>`, false, true, false, false},
-		{"a permission keeps its text", `<p class=MAY>open</p>`, `<div class=MAY><b>open</b></div>`, false, false, false, false},
-		{"data-nosnippet is removed", `<p>open <b data-nosnippet>sealed</b>`, `<p>open <b>sealed</b>`, true, true, false, true},
+		{"a permission keeps its text", `<p class=MAY>open</p>`,
+			`<div class=MAY><b>open</b></div>`, false, false, false, false},
+		{"data-nosnippet is removed", `<p>open <b data-nosnippet>sealed</b>`,
+			`<p>open <b>sealed</b>`, true, true, false, true},
 		{"no statement at all", `<p>a`, `<p>b`, true, false, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

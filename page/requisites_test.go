@@ -17,17 +17,23 @@ func TestRequisites(t *testing.T) {
 		`<script src=/a.js></script><script>"/b.js"</script>`:                 "/a.js",
 		`<iframe src=/f.html></iframe><embed src=/e.swf><object data=/o.svg>`: "/f.html /e.swf /o.svg",
 		`<frameset><frame src=/menu.html><frame src=/main.html></frameset>`:   "/menu.html /main.html",
-		`<link rel=stylesheet href=/a.css><link rel="shortcut icon" href=/i.ico><link rel=preload imagesrcset="/1x.png 1x"><link rel=manifest href=/m>
-<link rel=modulepreload href=/m.js><link rel="alternate stylesheet" href=/b.css><link rel=next href=/2><link rel="icon nofollow" href=/j.ico>`: "/a.css /i.ico /1x.png /m /m.js /b.css",
-		`<body background=/bg.gif><table background=/t.gif><tr><td background=/d.gif></table><p background=/no.gif>`: "/bg.gif /t.gif /d.gif",
-		`<p style="background: url(/p.png)"><p style="color:red">`:                                                   "/p.png",
-		`<style>@import "/a.css"; p { background: url(/b.png) }</style>`:                                             "/a.css /b.png",
+		`<link rel=stylesheet href=/a.css><link rel="shortcut icon" href=/i.ico>` +
+			`<link rel=preload imagesrcset="/1x.png 1x"><link rel=manifest href=/m>
+<link rel=modulepreload href=/m.js><link rel="alternate stylesheet" href=/b.css>` +
+			`<link rel=next href=/2><link rel="icon nofollow" href=/j.ico>`: "/a.css /i.ico /1x.png /m /m.js /b.css",
+		`<body background=/bg.gif><table background=/t.gif>` +
+			`<tr><td background=/d.gif></table><p background=/no.gif>`: "/bg.gif /t.gif /d.gif",
+		`<p style="background: url(/p.png)"><p style="color:red">`:       "/p.png",
+		`<style>@import "/a.css"; p { background: url(/b.png) }</style>`: "/a.css /b.png",
 		`<svg><image href=/a.svg /><use xlink:href="/icons.svg#tide"/><use href="#own"/><script href=/s.js></script>
-<feImage href=/f.png /><a href=/no><style>p{fill:url(#g)}circle{fill:url(/g.svg#g)}</style></a></svg>`: "/a.svg /icons.svg /s.js /f.png /g.svg",
+<feImage href=/f.png /><a href=/no><style>p{fill:url(#g)}` +
+			`circle{fill:url(/g.svg#g)}</style></a></svg>`: "/a.svg /icons.svg /s.js /f.png /g.svg",
 		`<img src=""><img src="#x"><img src="data:image/png;base64,AA=="><img src="` + address + `">`: "",
 		`<noscript><img src=/plain.png></noscript><template><img src=/never.png></template>`:          "/plain.png",
-		`<p><template shadowrootmode=Open><style>p{background:url(/in.png)}</style><img src=/shadow.png><template><img src=/never.png></template></template>` +
-			`<p><template shadowrootmode=closed><img src=/closed.png></template><p><template shadowrootmode><img src=/never.png></template>`: "/in.png /shadow.png /closed.png",
+		`<p><template shadowrootmode=Open><style>p{background:url(/in.png)}</style>` +
+			`<img src=/shadow.png><template><img src=/never.png></template></template>` +
+			`<p><template shadowrootmode=closed><img src=/closed.png></template>` +
+			`<p><template shadowrootmode><img src=/never.png></template>`: "/in.png /shadow.png /closed.png",
 		`<base href=/base/><img src=a.png><p style='background:url("b.png")'>`:          "/base/a.png /base/b.png",
 		`<a href=/no>x</a><area href=/no><form action=/no></form><blockquote cite=/no>`: "",
 	} {
@@ -39,9 +45,11 @@ func TestRequisites(t *testing.T) {
 }
 
 func TestRequisitesUnderMarks(t *testing.T) {
-	p := htmlPage(`<link rel=stylesheet href=/1><p class=the-acap:disallow-follow style="background:url(/2)"><img src=/3></p>
+	p := htmlPage(`<link rel=stylesheet href=/1>` +
+		`<p class=the-acap:disallow-follow style="background:url(/2)"><img src=/3></p>
 <p class=the-acap:allow-follow><img src=/4></p>
-<p class=the-acap:disallow-follow><template shadowrootmode=open><img src=/5></template><p><template shadowrootmode=open><img class=the-acap:disallow-follow src=/6></template>`)
+<p class=the-acap:disallow-follow><template shadowrootmode=open><img src=/5></template>` +
+		`<p><template shadowrootmode=open><img class=the-acap:disallow-follow src=/6></template>`)
 	if got := p.Requisites(without("follow", true)); !slices.Equal(got, []string{site + "/1", site + "/4"}) {
 		t.Errorf("permitted page: %q", got)
 	}

@@ -92,7 +92,8 @@ func TestLicences(t *testing.T) {
 	release := make(chan struct{})
 	s.Handle("/l.xml", func(w http.ResponseWriter, _ *http.Request) {
 		<-release
-		_, _ = w.Write([]byte(`<rsl xmlns="https://rslstandard.org/rsl" max-age="2"><content url=""><license/></content></rsl>`))
+		_, _ = w.Write([]byte(`<rsl xmlns="https://rslstandard.org/rsl" max-age="2">` +
+			`<content url=""><license/></content></rsl>`))
 	})
 	a := New(fetcher(t), reader(t), NewMemory(), Options{Now: now.now})
 	list := []acap.Licence{{URL: s.URL + "/l.xml"}, {Text: []byte("inline")}, {URL: s.URL + "/gone.xml"}}
@@ -127,8 +128,8 @@ func TestAtAfterLicence(t *testing.T) {
 	s, now, store := newSite(t), newClock(), NewMemory()
 	text := "prohibits"
 	s.Handle("/l.xml", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`<rsl xmlns="https://rslstandard.org/rsl" max-age="1"><content url="/"><license><` + text +
-			` type="usage">all</` + text + `></license></content></rsl>`))
+		_, _ = w.Write([]byte(`<rsl xmlns="https://rslstandard.org/rsl" max-age="1">` +
+			`<content url="/"><license><` + text + ` type="usage">all</` + text + `></license></content></rsl>`))
 	})
 	s.Text("/robots.txt", "License: "+s.URL+"/l.xml")
 	read := func() *Authority {

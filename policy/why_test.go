@@ -13,10 +13,12 @@ import (
 // TestPublicWhy checks that readers learn a status and not what the network said.
 func TestPublicWhy(t *testing.T) {
 	for why, want := range map[string]string{
-		"": "", "HTTP status 503": "HTTP status 503", "HTTP status 301 without Location": "HTTP status 301 without Location",
-		"the answer broke off after 12 bytes": "the answer broke off after 12 bytes",
-		"it redirects in a circle":            "it redirects in a circle", "more than 5 redirects": "more than 5 redirects",
-		"it was never read": "it was never read",
+		"": "", "HTTP status 503": "HTTP status 503",
+		"HTTP status 301 without Location":                      "HTTP status 301 without Location",
+		"the answer broke off after 12 bytes":                   "the answer broke off after 12 bytes",
+		"it redirects in a circle":                              "it redirects in a circle",
+		"more than 5 redirects":                                 "more than 5 redirects",
+		"it was never read":                                     "it was never read",
 		"lookup quay.example on 10.255.255.53:53: no such host": "it could not be reached",
 		"dial tcp 10.1.2.3:80: HTTP status 503":                 "it could not be reached",
 		"robots.txt could not be read: dial tcp 10.1.2.3:80: refused": "robots.txt could not be read: it could not " +

@@ -11,7 +11,8 @@ import (
 // newspaper serves three pages. Policy prohibits crawling one of them.
 func newspaper() *httptest.Server {
 	pages := map[string]string{
-		"/":             `<title>News</title><p><a href="/ferry.html">The ferry</a> <a href="/members.html">For members</a>`,
+		"/": `<title>News</title><p><a href="/ferry.html">The ferry</a> ` +
+			`<a href="/members.html">For members</a>`,
 		"/ferry.html":   `<title>The ferry returns</title><p>The ferry sails again on Monday.`,
 		"/members.html": `<title>For members</title><p>A ferry that nobody else may read about.`,
 	}

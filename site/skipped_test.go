@@ -74,7 +74,8 @@ func TestWhyRefused(t *testing.T) {
 	refresh(t, s, p)
 	o := s.Sites()
 	for stored, want := range map[string]string{
-		"crawl of http://q/x is not permitted by the page itself: prohibited by …": "A statement of the page prohibits it.",
+		"crawl of http://q/x is not permitted by the page itself: prohibited by …": "A statement of the page " +
+			"prohibits it.",
 		"http://q/x is not fetched: 10.1.2.3 is a private address": "The rules of this crawler exclude " +
 			"the address.",
 	} {

@@ -15,7 +15,8 @@ import (
 // for the page, a part of it and its substitute may have changed since it was stored.
 func TestThenAndNow(t *testing.T) {
 	const (
-		body  = `<title>Quay</title><p class="the-acap:allow-(part)">Anchor berths cost nine.<p id="lead" class="the-acap:disallow-(shy)">Lead line marks seven.<p>Open roads.`
+		body = `<title>Quay</title><p class="the-acap:allow-(part)">Anchor berths cost nine.` +
+			`<p id="lead" class="the-acap:disallow-(shy)">Lead line marks seven.<p>Open roads.`
 		none  = "ACAP-composite-usage: part follow\nACAP-composite-usage: shy follow\n"
 		brief = "ACAP-qualified-usage: part present-snippet max-length=2-words\nACAP-composite-usage: shy follow\n"
 		shy   = "ACAP-composite-usage: part follow\nACAP-composite-usage: shy present-snippet\n"
@@ -83,7 +84,9 @@ func TestThenAndNow(t *testing.T) {
 // TestPartsThenAndNow checks that a part that must be shown with the page is shown whole or not at
 // all (J12). If the text of a link may not be shown, the address of the link is still shown.
 func TestPartsThenAndNow(t *testing.T) {
-	const body = `<p>Open roads.<p id="by">Words by <i class="the-acap:disallow-(shy)">Ada</i><p id="clear">Words by Bob<p><a id="link" class="the-acap:disallow-(shy)" href="/l">Terms</a>`
+	const body = `<p>Open roads.` +
+		`<p id="by">Words by <i class="the-acap:disallow-(shy)">Ada</i><p id="clear">Words by Bob` +
+		`<p><a id="link" class="the-acap:disallow-(shy)" href="/l">Terms</a>`
 	for _, c := range []struct {
 		part, then, now string
 		want            string // expected parts; "-" means none
@@ -161,7 +164,9 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 		}
 		body := pick("<title>Quay news</title>", fmt.Sprintf(`<body><div class="%s"><title>Quay news</title></div>`,
 			token())) +
-			fmt.Sprintf(`<p>Open roads.<div class="%s">Outer berths. <b class="%s">Inner berths.</b></div><p id="lead" class="%s">Lead line.<p class="%s"><a id="by" href="/l">Ada <i class="%s">Quill</i></a>`,
+			fmt.Sprintf(`<p>Open roads.<div class="%s">Outer berths. <b class="%s">Inner berths.</b></div>`+
+				`<p id="lead" class="%s">Lead line.`+
+				`<p class="%s"><a id="by" href="/l">Ada <i class="%s">Quill</i></a>`,
 				token(), token(), token(), token(), token())
 		then, now := policy(), policy()
 		w := &world{pages: map[string]string{site + "/s.txt": "Tables of the tide"}}

@@ -143,9 +143,10 @@ func TestSceneAsks(t *testing.T) {
 // differently from this program.
 func TestSceneOfOneReading(t *testing.T) {
 	for body, want := range map[string]bool{
-		`<p>open<noscript><b>plain</b></noscript><p class="the-acap:disallow-present-thumbnail">shut`:                     true,
-		`<p>open<noscript><div class="the-acap:disallow-present-thumbnail"></noscript><p>shut<noscript></div></noscript>`: false,
-		`<p>open<iframe srcdoc="<p class='the-acap:disallow-present-thumbnail'>shut"></iframe>`:                           false,
+		`<p>open<noscript><b>plain</b></noscript><p class="the-acap:disallow-present-thumbnail">shut`: true,
+		`<p>open<noscript><div class="the-acap:disallow-present-thumbnail"></noscript>` +
+			`<p>shut<noscript></div></noscript>`: false,
+		`<p>open<iframe srcdoc="<p class='the-acap:disallow-present-thumbnail'>shut"></iframe>`: false,
 	} {
 		if scene, err := of(t, &world{}, "", body).Scene(); (scene != nil) != want || (err == nil) != want {
 			t.Errorf("%s: %v, %v", body, scene != nil, err)

@@ -88,7 +88,8 @@ func TestPartsAreBounded(t *testing.T) {
 // requires another resource, the link points to that resource; if the resource is not available, no
 // link is shown (P1 2.5.5.3).
 func TestLink(t *testing.T) {
-	const body = `<title>Low water</title><p id="lead">Ships lie in the roads.<p id="shy" class="the-acap:disallow-present-snippet">Anchor berths.<p id="void"></p>`
+	const body = `<title>Low water</title><p id="lead">Ships lie in the roads.` +
+		`<p id="shy" class="the-acap:disallow-present-snippet">Anchor berths.<p id="void"></p>`
 	const use = "ACAP-allow-present-link: / must-use-resource="
 	for _, c := range []struct {
 		name, then, now string // "" as the value of now means the same policy as then
@@ -169,7 +170,8 @@ func TestSubstituteWithoutText(t *testing.T) {
 		w := &world{pages: map[string]string{site + "/empty.txt": " \n"}}
 		tm := of(t, w, "ACAP-allow-index: / must-use-resource="+value+
 			"\nACAP-allow-present-snippet: / must-use-resource="+value,
-			`<title>T</title><p>Own words.<p id="void"></p><p id="shut" class="the-acap:disallow-index the-acap:disallow-present">Shut.</p>`)
+			`<title>T</title><p>Own words.<p id="void"></p>`+
+				`<p id="shut" class="the-acap:disallow-index the-acap:disallow-present">Shut.</p>`)
 		if c, ok := tm.Text(); ok {
 			t.Errorf("%s: %q is indexed", name, c)
 		}

@@ -229,7 +229,8 @@ func TestSnippet(t *testing.T) {
 			article, "", "-", nil},
 		{"an element with a shorter limit of its own",
 			"ACAP-disallow-present-snippet: /\n",
-			`<meta name="robots" content="max-snippet:9"><p class="the-acap:allow-present-snippet">The pilot waits for the tide.`, "", "The pilot", nil},
+			`<meta name="robots" content="max-snippet:9">` +
+				`<p class="the-acap:allow-present-snippet">The pilot waits for the tide.`, "", "The pilot", nil},
 		{"an element of a prohibited page", "ACAP-disallow-present-snippet: /",
 			`<p>Shut.<p class="the-acap:allow-present-snippet">Open quay.`, "", "Open quay.", nil},
 		{"a link whose target may not be crawled (X08)",
@@ -400,7 +401,9 @@ func TestFindableParts(t *testing.T) {
 // TestEntryCurrent checks that EntryCurrent is true only if the stored entry equals the entry that
 // would be made from the page now. An entry that leaves out more than required may still be used.
 func TestEntryCurrent(t *testing.T) {
-	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> <b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> <b class="the-acap:allow-(three)">Deck.</b>`
+	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> ` +
+		`<b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> ` +
+		`<b class="the-acap:allow-(three)">Deck.</b>`
 	usages := func(one, two, three string) string {
 		return "ACAP-composite-usage: one " + one + "\nACAP-composite-usage: two " + two +
 			"\nACAP-composite-usage: three " + three + "\n"
@@ -450,8 +453,9 @@ func TestEntryCurrent(t *testing.T) {
 func TestFirstBarred(t *testing.T) {
 	for body, want := range map[string]string{
 		`<p>Open.`: "",
-		`<p>Open. <b class="the-acap:disallow-index">x</b>`:                                             "",
-		`<p>Open. <b class="the-acap:allow-preserve">x</b> <i class="the-acap:disallow-preserve">y</i>`: "the-acap:disallow-preserve",
+		`<p>Open. <b class="the-acap:disallow-index">x</b>`: "",
+		`<p>Open. <b class="the-acap:allow-preserve">x</b> ` +
+			`<i class="the-acap:disallow-preserve">y</i>`: "the-acap:disallow-preserve",
 	} {
 		tm := of(t, &world{}, "", body)
 		if d, barred := tm.FirstBarred(acap.Preserve); barred != (want != "") || barred &&
@@ -541,8 +545,10 @@ func TestNotLawfullyFetched(t *testing.T) {
 // TestRequisites checks that META refresh, frames and images are followed by the same rules as
 // links, for the page and for single elements.
 func TestRequisites(t *testing.T) {
-	const body = `<meta http-equiv="refresh" content="9; url=/next"><link rel="stylesheet" href="/s.css"><img src="/a.png">
-<p class="the-acap:disallow-follow"><img src="/b.png"></p><p class="the-acap:allow-follow"><img src="/c.png"><a href="/d">d</a></p>`
+	const body = `<meta http-equiv="refresh" content="9; url=/next">` +
+		`<link rel="stylesheet" href="/s.css"><img src="/a.png">
+<p class="the-acap:disallow-follow"><img src="/b.png"></p>` +
+		`<p class="the-acap:allow-follow"><img src="/c.png"><a href="/d">d</a></p>`
 	at := func(paths ...string) (links []string) {
 		for _, p := range paths {
 			links = append(links, site+p)

@@ -85,7 +85,8 @@ func documentScript(t *testing.T, name, text string) string {
 		case line == "acapcrawl watch", line == "acapcrawl serve":
 			script.WriteString("interrupted " + line + "\n")
 		case strings.Contains(line, " --render "):
-			script.WriteString("[chromium] env ACAPCRAWL_CHROMIUM_SANDBOX=$SANDBOX TMPDIR=/tmp\n[chromium] runs " + local + "\n")
+			script.WriteString("[chromium] env ACAPCRAWL_CHROMIUM_SANDBOX=$SANDBOX TMPDIR=/tmp\n" +
+				"[chromium] runs " + local + "\n")
 		case strings.Contains(line, "--run 'wget"):
 			script.WriteString("[exec:wget] runs " + local + "\n")
 		case strings.HasPrefix(line, "acapcrawl "):

@@ -104,7 +104,8 @@ func TestExportOfNodes(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		unknown := false
 		impostor(t, f.servers, "evil", exporting(func(conn net.Conn) {
-			capture := fmt.Sprintf(`{"capture":{"url":%q,"version":1,"why":"it was taken down","unknown":%t}}`, home, unknown)
+			capture := fmt.Sprintf(`{"capture":{"url":%q,"version":1,"why":"it was taken down","unknown":%t}}`,
+				home, unknown)
 			say(conn, statusDone, `{"began":"2026-01-01T00:00:00Z"}`+"\n"+capture+"\n", "[]")
 		}))
 		out, list := f.exported(t, "refused.warc.gz")
@@ -121,7 +122,8 @@ func TestExportOfNodes(t *testing.T) {
 	for _, bad := range []struct{ name, parts string }{
 		{"ends within a record", part("http://evil.example/", record(t, "http://evil.example/")+"and more")},
 		{"another page", part(home, record(t, "http://evil.example/"))},
-		{"two records", part("http://evil.example/", record(t, "http://evil.example/")+record(t, "http://evil.example/b"))},
+		{"two records",
+			part("http://evil.example/", record(t, "http://evil.example/")+record(t, "http://evil.example/b"))},
 		{"no record", part("http://evil.example/", "WARC/1.1\r\n")},
 		{"no part", "{"},
 	} {

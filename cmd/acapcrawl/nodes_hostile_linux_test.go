@@ -153,8 +153,8 @@ func TestClusterVerbs(t *testing.T) {
 	for _, args := range [][]string{{}, {"crawl", "http://127.0.0.1/"}, {"config", "show"},
 		{"search", "--config=x", "gull"},
 		{"search", "--data=/tmp", "--", "gull"}, {"search", "--data", "/tmp", "gull"}, {"archive", "export", "-o=x"},
-		{"explain", "--robots=/etc/passwd", "--", "http://127.0.0.1/"}, {"search", "-h"}, {"actions", "submit", "--", "x"},
-		{"search", "--limit"}, {"archive", "ls", "--cluster=nats://x"}} {
+		{"explain", "--robots=/etc/passwd", "--", "http://127.0.0.1/"}, {"search", "-h"},
+		{"actions", "submit", "--", "x"}, {"search", "--limit"}, {"archive", "ls", "--cluster=nats://x"}} {
 		if err := checkClusterVerb(args); err == nil {
 			t.Errorf("a node runs %q", args)
 		}
@@ -219,7 +219,8 @@ func TestListedVersions(t *testing.T) {
 		if json.NewDecoder(conn).Decode(&sent) != nil || json.Unmarshal(sent.In, &call) != nil {
 			return
 		}
-		text := fmt.Sprintf(`{"refused":[%q],"unknown":[%q]}`, refused.Load(), other) // it does not crawl the other page
+		// It does not crawl the other page.
+		text := fmt.Sprintf(`{"refused":[%q],"unknown":[%q]}`, refused.Load(), other)
 		if call.Listing != "" {
 			text = fmt.Sprintf(`[{"url":%q,"fetched":%q,"status":200}]`, page, early)
 		}

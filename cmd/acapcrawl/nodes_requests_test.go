@@ -122,7 +122,8 @@ func TestNodesRights(t *testing.T) {
 	}{
 		{actions.Call{Do: actions.DoPreview, As: actions.AsAnyone, Action: acap.TakeDown, URL: "http://a.example/"},
 			actions.BadCredential},
-		{actions.Call{Do: actions.DoList, As: actions.AsOrigins, Origins: []string{"http://a.example"}}, actions.Malformed},
+		{actions.Call{Do: actions.DoList, As: actions.AsOrigins, Origins: []string{"http://a.example"}},
+			actions.Malformed},
 		{actions.Call{Do: actions.DoSubmit, As: "root"}, actions.Malformed},
 	} {
 		if a, err := l.Answer(t.Context(), c.Call); err != nil || a.Code != c.code {

@@ -76,10 +76,13 @@ func preferring(t *testing.T) *httptest.Server {
 		"Content-Signal: ai-input=yes\nLicense: HOST/site.xml\n")
 	serve("/.well-known/tdmrep.json", "application/json", "", "",
 		`[{"location": "/file.html", "tdm-reservation": 1, "tdm-policy": "https://tidewick.example/terms.json"}]`)
-	serve("/site.xml", "application/rsl+xml", "", "", `<rsl xmlns="https://rslstandard.org/rsl"><content url="/site.html">`+
-		`<license><prohibits type="usage">ai-index</prohibits></license></content></rsl>`)
-	serve("/page.xml", "application/rsl+xml", "", "", `<rsl xmlns="https://rslstandard.org/rsl"><content url="">`+
-		`<license><prohibits type="usage">ai-all</prohibits><permits type="usage">search</permits></license></content></rsl>`)
+	serve("/site.xml", "application/rsl+xml", "", "",
+		`<rsl xmlns="https://rslstandard.org/rsl"><content url="/site.html">`+
+			`<license><prohibits type="usage">ai-index</prohibits></license></content></rsl>`)
+	serve("/page.xml", "application/rsl+xml", "", "",
+		`<rsl xmlns="https://rslstandard.org/rsl"><content url="">`+
+			`<license><prohibits type="usage">ai-all</prohibits>`+
+			`<permits type="usage">search</permits></license></content></rsl>`)
 	var links strings.Builder
 	for _, p := range preferringPages() {
 		fmt.Fprintf(&links, "<a href=%q>%s</a>\n", p.path, p.path)

@@ -84,8 +84,9 @@ func TestHeldAnswer(t *testing.T) {
 		status int
 		bytes  int
 	}{
-		"short":       {func(a *heldAnswer) { fmt.Fprint(a, "abc") }, 0, 200, 3},
-		"a status":    {func(a *heldAnswer) { a.WriteHeader(404); a.WriteHeader(200); fmt.Fprint(a, "abc") }, 0, 404, 3},
+		"short": {func(a *heldAnswer) { fmt.Fprint(a, "abc") }, 0, 200, 3},
+		"a status": {func(a *heldAnswer) { a.WriteHeader(404); a.WriteHeader(200); fmt.Fprint(a, "abc") },
+			0, 404, 3},
 		"no body":     {func(a *heldAnswer) { a.WriteHeader(304) }, 0, 304, 0},
 		"a long body": {func(a *heldAnswer) { a.Write(make([]byte, longestHeld+1)) }, 0, 200, longestHeld + 1},
 		"a list": {func(a *heldAnswer) {

@@ -113,9 +113,10 @@ func TestReadersOfNothing(t *testing.T) {
 		resp.Body.Close()
 	}
 	for path, want := range map[string]int{"/": 200, "/search?q=gull": 200, "/sites": 200, "/sites/quay.example": 404,
-		"/versions/http://quay.example/": 404, "/raw/20260105120000/http://quay.example/": 404, "/cdx?url=quay.example": 200,
-		"/feed.atom?q=gull": 200, "/explain?url=http://quay.example/": 200, "/api/v1/search?q=gull": 200,
-		"/api/v1/archive/ls": 200, "/api/v1/show?url=http://quay.example/": 404, "/robots.txt": 200,
+		"/versions/http://quay.example/": 404, "/raw/20260105120000/http://quay.example/": 404,
+		"/cdx?url=quay.example": 200, "/feed.atom?q=gull": 200, "/explain?url=http://quay.example/": 200,
+		"/api/v1/search?q=gull": 200, "/api/v1/archive/ls": 200,
+		"/api/v1/show?url=http://quay.example/": 404, "/robots.txt": 200,
 		"/thumbnail/20260105120000/http://quay.example/": 404, "/openapi.json": 200} {
 		if status := s.read(t, path, io.Discard); status != want {
 			t.Errorf("%s: %d", path, status)

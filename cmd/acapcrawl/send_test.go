@@ -49,7 +49,8 @@ func TestSend(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w,
-			`{"id":7,"action":"take-down","url":"https://example.com/x","state":"done","done":"2026-11-01T12:00:00Z","standing":true}`)
+			`{"id":7,"action":"take-down","url":"https://example.com/x",`+
+				`"state":"done","done":"2026-11-01T12:00:00Z","standing":true}`)
 	}, "--key", "k1")
 	if status != statusDone || out != "Request 7: take-down of https://example.com/x: done 2026-11-01T12:00:00Z\n" ||
 		said != "" {

@@ -49,8 +49,10 @@ func (h *harbour) text(path string) string {
 	body := ""
 	switch path {
 	case "/news/ferry.html":
-		body = `<title>The ferry sails again</title><style>body { background: #` + ferryColour + `; color: #fff }</style>
-<h1>The ferry sails again</h1><p>From Monday the ferry crosses the harbour every hour, says <a href="/news/tide.html">the
+		body = `<title>The ferry sails again</title>` +
+			`<style>body { background: #` + ferryColour + `; color: #fff }</style>
+<h1>The ferry sails again</h1>` +
+			`<p>From Monday the ferry crosses the harbour every hour, says <a href="/news/tide.html">the
 harbour office</a>.`
 		if h.later {
 			body += `<p>On Sundays it sails every two hours.`
@@ -60,9 +62,11 @@ harbour office</a>.`
 	case "/letters/pier.html":
 		body = `<title>Letters about the pier</title><p>A reader writes that the pier needs paint.`
 	case "/essays/knots.html":
-		body = `<title>On knots</title><link rel="stylesheet" href="/essays/paper.css"><h1>On knots</h1><p>A bowline does not slip, and can be undone after a storm.`
+		body = `<title>On knots</title><link rel="stylesheet" href="/essays/paper.css">` +
+			`<h1>On knots</h1><p>A bowline does not slip, and can be undone after a storm.`
 	case "/essays/maps.html":
-		body = `<title>On maps</title><link rel="preconnect" href="https://fonts.example/"><p>A chart is never finished.`
+		body = `<title>On maps</title><link rel="preconnect" href="https://fonts.example/">` +
+			`<p>A chart is never finished.`
 	case "/retracted.html":
 		body = `<title>Retracted</title><p>This report about the crane was wrong.`
 	}

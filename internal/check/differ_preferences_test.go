@@ -98,7 +98,8 @@ func TestRestated(t *testing.T) {
 	statements := func(kind Kind) func(string) *Document {
 		return func(text string) *Document { return NewStatements("http://h.example", kind, []byte(text), all) }
 	}
-	const group, rsl = "User-agent: *\n", `<rsl xmlns="https://rslstandard.org/rsl"><content url="/a"><license>%s</license></content></rsl>`
+	const group, rsl = "User-agent: *\n",
+		`<rsl xmlns="https://rslstandard.org/rsl"><content url="/a"><license>%s</license></content></rsl>`
 	for name, c := range map[string]struct {
 		read          func(string) *Document
 		before, after string
@@ -106,17 +107,21 @@ func TestRestated(t *testing.T) {
 	}{
 		"aipref": {robotsFile, group + "Content-Usage: /a train-ai=n", group + "Content-Usage: /a train-ai=y",
 			[]string{"aipref train-ai /a prohibit permit"}},
-		"silence": {robotsFile, group + "Content-Signal: ai-input=no", group, []string{"content-signal ai-use / prohibit unknown"}},
+		"silence": {robotsFile, group + "Content-Signal: ai-input=no", group,
+			[]string{"content-signal ai-use / prohibit unknown"}},
 		"licence lines": {robotsFile, group, group + "License: https://h.example/l.xml",
 			[]string{"rsl train-ai / unknown agreement",
 				"rsl ai-use / unknown agreement", "rsl ai-index / unknown agreement", "rsl tdm / unknown agreement"}},
 		"reservation": {statements(TDMRepKind), `[{"location": "/a", "tdm-reservation": 1}]`,
-			`[{"location": "/a", "tdm-reservation": 1, "tdm-policy": "/p"}]`, []string{"tdmrep train-ai /a prohibit agreement",
+			`[{"location": "/a", "tdm-reservation": 1, "tdm-policy": "/p"}]`,
+			[]string{"tdmrep train-ai /a prohibit agreement",
 				"tdmrep ai-use /a prohibit agreement", "tdmrep ai-index /a prohibit agreement",
 				"tdmrep tdm /a prohibit agreement"}},
 		"licence": {statements(RSLKind), fmt.Sprintf(rsl, `<prohibits type="usage">ai-train</prohibits>`),
-			fmt.Sprintf(rsl, `<prohibits type="usage">ai-train ai-input</prohibits>`), []string{"rsl ai-use /a unknown prohibit"}},
-		"comments": {robotsFile, group + "Content-Usage: train-ai=n", "# moved\n" + group + "Content-Usage: train-ai=n", nil},
+			fmt.Sprintf(rsl, `<prohibits type="usage">ai-train ai-input</prohibits>`),
+			[]string{"rsl ai-use /a unknown prohibit"}},
+		"comments": {robotsFile, group + "Content-Usage: train-ai=n",
+			"# moved\n" + group + "Content-Usage: train-ai=n", nil},
 	} {
 		before, after := c.read(c.before), c.read(c.after)
 		ask := Questions(root, before, after).Preferences(nil, before, after)

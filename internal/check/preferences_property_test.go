@@ -51,7 +51,8 @@ func allowed(t *testing.T, robots, locations []string, o Options) string {
 		for i := range refs {
 			refs[i].Text = []byte("[" + strings.Join(locations, ",") + "]")
 			if refs[i].Vocabulary == rslName {
-				refs[i].Text = []byte(`<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license/></content></rsl>`)
+				refs[i].Text = []byte(`<rsl xmlns="https://rslstandard.org/rsl">` +
+					`<content url="/"><license/></content></rsl>`)
 			}
 		}
 		p := f.Policy(c, refs...)
@@ -170,8 +171,10 @@ func TestPreferencesAreBounded(t *testing.T) {
 	}
 	o := everyVocabulary(t)
 	robots := map[string]string{
-		"lines":    "User-agent: *\nContent-Signal: ai-train=no\n" + filled(10_000, "Content-Usage: /p#*x train-ai=y\n"),
-		"groups":   "User-agent: *\nContent-Usage: train-ai=y\n" + filled(5_000, "User-agent: b#\nLicense: https://x.example/l.xml\n"),
+		"lines": "User-agent: *\nContent-Signal: ai-train=no\n" +
+			filled(10_000, "Content-Usage: /p#*x train-ai=y\n"),
+		"groups": "User-agent: *\nContent-Usage: train-ai=y\n" +
+			filled(5_000, "User-agent: b#\nLicense: https://x.example/l.xml\n"),
 		"licences": "User-agent: *\nContent-Usage: train-ai=y\n" + filled(9_000, "License: https://x#.example/l.xml\n"),
 		"keys":     "User-agent: *\nContent-Usage: train-ai=y" + filled(40_000, ",k#=n") + "\n",
 	}

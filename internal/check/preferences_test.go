@@ -190,7 +190,8 @@ func TestPreferenceCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	documented := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^## (\S+)\n\n(.*)`+ofPreferences+"$").FindAllStringSubmatch(string(src), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^## (\S+)\n\n(.*)`+ofPreferences+"$").
+		FindAllStringSubmatch(string(src), -1) {
 		documented[m[1]] = m[2]
 	}
 	codes := preferenceCodes(t)

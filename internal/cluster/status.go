@@ -22,13 +22,14 @@ type NodeStatus struct {
 	LeaseUntil time.Time `json:"lease_until"` // when the lease expires if it is not renewed
 	Queue      int       `json:"queue"`       // queued addresses
 	Due        int       `json:"due"`         // hosts with queued addresses
-	Lag        float64   `json:"lag_s"`       // age of the oldest link from other partitions that is not queued, in seconds
-	Version    string    `json:"version"`
-	InProgress int       `json:"in_progress"` // visits
-	Pages      int       `json:"pages"`       // page requests that the node has made
-	Draining   bool      `json:"draining,omitempty"`
-	Reader     bool      `json:"reader,omitempty"` // it only answers readers: its data directory is served
-	Copies     string    `json:"copies,omitempty"` // where its pages are, see Report.Copies
+	// Lag is the age of the oldest link from other partitions that is not queued, in seconds.
+	Lag        float64 `json:"lag_s"`
+	Version    string  `json:"version"`
+	InProgress int     `json:"in_progress"` // visits
+	Pages      int     `json:"pages"`       // page requests that the node has made
+	Draining   bool    `json:"draining,omitempty"`
+	Reader     bool    `json:"reader,omitempty"` // it only answers readers: its data directory is served
+	Copies     string  `json:"copies,omitempty"` // where its pages are, see Report.Copies
 }
 
 // status returns the status of a node with this lease, which expires at the time until.

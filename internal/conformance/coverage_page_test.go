@@ -84,7 +84,8 @@ Every statement of the documents, and every reading of this project, with the ca
 *decided by* comes out as it does because of the statement; a case under *otherwise* is its near neighbour, where the statement
 does not apply and something else comes out. Run them all with ` + "`go test ./internal/conformance`" + `.
 
-This page is generated from ` + "`internal/conformance/requirements`" + ` and the corpus: ` + "`go test ./internal/conformance -run TestConformancePage -update`" + `.
+This page is generated from ` + "`internal/conformance/requirements`" + ` and the corpus: ` +
+		"`go test ./internal/conformance -run TestConformancePage -update`" + `.
 
 `)
 	for _, d := range docs {

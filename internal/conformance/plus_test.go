@@ -237,7 +237,8 @@ func pictureCases() []struct {
 				picture: licence(endDate("2026-03-31")+" "+marsh+" "+creditLine("CR-CAI"), alterations("AL-DCL")),
 				usages:  "present-currentcopy",
 				want: allowed("present-currentcopy",
-					`{"until": "2026-04-01T00:00:00Z", "must_include": ["the-acap:credit:text:Ida%20Marsh"], "prohibited_modification": ["appearance"]}`)},
+					`{"until": "2026-04-01T00:00:00Z", "must_include": ["the-acap:credit:text:Ida%20Marsh"], `+
+						`"prohibited_modification": ["appearance"]}`)},
 			{name: "two-of-three", reason: "one of the three terms is missing",
 				robots: "ACAP-allow-present: / time-limit=plus-terms must-include-resource=plus-terms " +
 					"prohibited-modification=plus-terms",

@@ -11,11 +11,15 @@ import (
 func TestInvalidExamples(t *testing.T) {
 	const page = "http://example.com/a.html"
 	for name, c := range map[string]struct{ robots, tdmrep, licence, code string }{
-		"vocab 6.5.2, a last semicolon":      {robots: `Content-Usage: train-ai;has;parameters="?";`, code: "malformed-preference"},
-		"vocab 6.5.1, values of other types": {robots: `Content-Usage: train-ai=y, train-ai, search=n, search="n"`, code: "unknown-preference"},
+		"vocab 6.5.2, a last semicolon": {robots: `Content-Usage: train-ai;has;parameters="?";`,
+			code: "malformed-preference"},
+		"vocab 6.5.1, values of other types": {robots: `Content-Usage: train-ai=y, train-ai, search=n, search="n"`,
+			code: "unknown-preference"},
 		"attach 3.4, the label of the prose": {robots: "Content-Usage: ai=y", code: "retired-label"},
-		"TDMRep 6.1.1, a key of the header":  {tdmrep: `[{"tdm-policy": "/this/path/exactly$"}]`, code: "malformed-entry"},
-		"TDMRep 6.1.2, without brackets":     {tdmrep: `{"location": "/", "tdm-reservation": 1}`, code: "malformed-json"},
+		"TDMRep 6.1.1, a key of the header": {tdmrep: `[{"tdm-policy": "/this/path/exactly$"}]`,
+			code: "malformed-entry"},
+		"TDMRep 6.1.2, without brackets": {tdmrep: `{"location": "/", "tdm-reservation": 1}`,
+			code: "malformed-json"},
 		"RSL, a content without a license": {robots: "License: https://example.com/l.xml",
 			licence: `<rsl xmlns="https://rslstandard.org/rsl"><content url="/"/></rsl>`, code: "unreadable-licence"},
 	} {

@@ -78,8 +78,10 @@ func TestCrawlDelays(t *testing.T) {
 // A Sitemap line belongs to no group, wherever it is. Its value is returned unchanged.
 func TestSitemapLines(t *testing.T) {
 	for robots, want := range map[string][]string{
-		"sitemap: http://harbour.example/one.xml\nUser-agent: *\nDisallow:\nSITEMAP: http://harbour.example/Two.xml\n": {"http://harbour.example/one.xml", "http://harbour.example/Two.xml"},
-		"User-agent: a\nDisallow: /x\nUser-agent: b\nSitemap: https://harbour/list":                                    {"https://harbour/list"},
+		"sitemap: http://harbour.example/one.xml\nUser-agent: *\nDisallow:\n" +
+			"SITEMAP: http://harbour.example/Two.xml\n": {
+			"http://harbour.example/one.xml", "http://harbour.example/Two.xml"},
+		"User-agent: a\nDisallow: /x\nUser-agent: b\nSitemap: https://harbour/list": {"https://harbour/list"},
 		"Sitemap: /list.xml\n":                              {"/list.xml"},
 		"Sitemap : /list.xml\n":                             {"/list.xml"},
 		"site-map: /a.xml # another\n":                      {"/a.xml"},

@@ -66,7 +66,8 @@ func FuzzAnswers(f *testing.F) {
 // If a corpus can be read, it can be written and read again.
 func FuzzReadCases(f *testing.F) {
 	for _, seed := range []string{
-		`{"case": {"id": "a", "web": {}, "url": "http://a/"}, "want": {"text": "x"}, "reason": "r", "paragraph": "P1 2.4"}`,
+		`{"case": {"id": "a", "web": {}, "url": "http://a/"}, ` +
+			`"want": {"text": "x"}, "reason": "r", "paragraph": "P1 2.4"}`,
 		"\ufeff\n" + `{"case": {"web": {}, "url": "http://a/"}, "want": {"text": "<absent>"}}` + "\n\n",
 		`{"case": 1, "want": {}}`, `{"case": null, "want": {"a": 1}}`, `[`,
 		`{"case": {"ID": "a", "web": {}, "url": "http://a/"}, "want": {"text": {"": [1e999]}}}`,

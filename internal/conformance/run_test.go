@@ -29,8 +29,8 @@ func some(t *testing.T, n int) []Sample {
 	t.Helper()
 	var lines strings.Builder
 	for i := range n {
-		fmt.Fprintf(&lines,
-			`{"case": {"id": "c%d", "web": {}, "url": "http://example.com/%d"}, "want": {"decisions": {"index": {"allowed": true}}}}`+"\n", i, i)
+		fmt.Fprintf(&lines, `{"case": {"id": "c%d", "web": {}, "url": "http://example.com/%d"}, `+
+			`"want": {"decisions": {"index": {"allowed": true}}}}`+"\n", i, i)
 	}
 	samples, err := ReadCases("some", strings.NewReader(lines.String()))
 	if err != nil {

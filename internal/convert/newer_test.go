@@ -221,8 +221,8 @@ func someStatements(c *chooser, vocabulary string) string {
 			list = append(list, "Content-Signal: "+pick(c, "ai-train", "ai-input", "search")+value("=yes", "=no")+
 				pick(c, "", "", ", use=immediate", ", use=reference", ",use=full"))
 		case convert.TDMRep:
-			list = append(list, fmt.Sprintf(`{"location": %q, "tdm-reservation": %s%s}`, rooted(), pick(c, "0", "1", "1", "2"),
-				pick(c, "", `, "tdm-policy": "/p"`)))
+			list = append(list, fmt.Sprintf(`{"location": %q, "tdm-reservation": %s%s}`, rooted(),
+				pick(c, "0", "1", "1", "2"), pick(c, "", `, "tdm-policy": "/p"`)))
 		case convert.RSL:
 			content := ""
 			for range 1 + c.below(2) {
@@ -344,19 +344,27 @@ func TestNewerIsBounded(t *testing.T) {
 		direction, vocabulary, text string
 		tooLarge                    bool
 	}{
-		"stars":        {"to", convert.AIPREF, record + lines(700, "ACAP-disallow-index: /*%d*\nACAP-allow-index: /*%d*x\n"), true},
-		"plain":        {"to", convert.AIPREF, record + lines(900, "ACAP-disallow-index: /%d/\nACAP-allow-index: /%d/x\n"), false},
-		"fields":       {"to", convert.RSL, record + lines(15_000, "ACAP-disallow-index: /%d/%d\n"), true},
-		"crawlers":     {"to", convert.TDMRep, lines(4_000, "ACAP-crawler: bot%d\nACAP-disallow-other: /%d\n"), true},
-		"named":        {"to", convert.AIPREF, lines(300, "ACAP-crawler: bot%d\nACAP-disallow-index: /%d\n"), false},
-		"named groups": {"from", convert.AIPREF, lines(100, "User-agent: bot%d\nContent-Usage: /%d search=n, train-ai=n\n"), false},
-		"long":         {"to", convert.RSL, record + "ACAP-disallow-index: /" + strings.Repeat("*a", 2000), true},
-		"usage":        {"from", convert.AIPREF, group + lines(10_000, "Content-Usage: /%d/%d search=n\n"), true},
-		"usage plain":  {"from", convert.AIPREF, group + lines(900, "Content-Usage: /%d/%d/ search=n, train-ai=n\n"), false},
-		"labels":       {"from", convert.AIPREF, group + "Content-Usage: " + lines(20_000, "a%d=%d, ") + "search=n\n", false},
-		"signals":      {"from", convert.ContentSignal, group + lines(9_000, "Content-Signal: search=no, a%d=%d\n"), false},
-		"groups":       {"from", convert.ContentSignal, lines(9_000, "User-agent: bot%d\nContent-Signal: search=no, a=%d\n"), true},
-		"locations":    {"from", convert.TDMRep, "[" + lines(900, "{\"location\": \"/%d/%d\", \"tdm-reservation\": 1},") + "7]", false},
+		"stars": {"to", convert.AIPREF, record +
+			lines(700, "ACAP-disallow-index: /*%d*\nACAP-allow-index: /*%d*x\n"), true},
+		"plain": {"to", convert.AIPREF, record +
+			lines(900, "ACAP-disallow-index: /%d/\nACAP-allow-index: /%d/x\n"), false},
+		"fields":   {"to", convert.RSL, record + lines(15_000, "ACAP-disallow-index: /%d/%d\n"), true},
+		"crawlers": {"to", convert.TDMRep, lines(4_000, "ACAP-crawler: bot%d\nACAP-disallow-other: /%d\n"), true},
+		"named":    {"to", convert.AIPREF, lines(300, "ACAP-crawler: bot%d\nACAP-disallow-index: /%d\n"), false},
+		"named groups": {"from", convert.AIPREF,
+			lines(100, "User-agent: bot%d\nContent-Usage: /%d search=n, train-ai=n\n"), false},
+		"long":  {"to", convert.RSL, record + "ACAP-disallow-index: /" + strings.Repeat("*a", 2000), true},
+		"usage": {"from", convert.AIPREF, group + lines(10_000, "Content-Usage: /%d/%d search=n\n"), true},
+		"usage plain": {"from", convert.AIPREF, group +
+			lines(900, "Content-Usage: /%d/%d/ search=n, train-ai=n\n"), false},
+		"labels": {"from", convert.AIPREF, group + "Content-Usage: " +
+			lines(20_000, "a%d=%d, ") + "search=n\n", false},
+		"signals": {"from", convert.ContentSignal, group +
+			lines(9_000, "Content-Signal: search=no, a%d=%d\n"), false},
+		"groups": {"from", convert.ContentSignal,
+			lines(9_000, "User-agent: bot%d\nContent-Signal: search=no, a=%d\n"), true},
+		"locations": {"from", convert.TDMRep, "[" +
+			lines(900, "{\"location\": \"/%d/%d\", \"tdm-reservation\": 1},") + "7]", false},
 		"contents": {"from", convert.RSL, "<rsl xmlns=\"https://rslstandard.org/rsl\">" + lines(4_000,
 			"<content url=\"/%d/%d\"><license><prohibits type=\"usage\">all</prohibits></license></content>") +
 			"</rsl>", true},

@@ -79,7 +79,8 @@ func FuzzWriter(f *testing.F) {
 
 func TestSentence(t *testing.T) {
 	for clause, want := range map[string]string{
-		"": "", "a": "A.", "the page is gone": "The page is gone.", "It ended.": "It ended.", "été": "Été.", "/x is": "/x is.",
+		"": "", "a": "A.", "the page is gone": "The page is gone.",
+		"It ended.": "It ended.", "été": "Été.", "/x is": "/x is.",
 	} {
 		if got := Sentence(clause); got != want {
 			t.Errorf("%q: %q, want %q", clause, got, want)

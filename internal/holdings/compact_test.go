@@ -49,7 +49,8 @@ func TestNothingRemains(t *testing.T) {
 	w := newWeb("ACAP-disallow-preserve: /bare/\nACAP-allow-present-snippet: / max-length=20-words")
 	s := open(t, dir, w, Options{})
 	page := func(word string) string {
-		return fmt.Sprintf(`<html lang="en"><title>Title%s</title><meta name="robots" content="%smeta"><p>The %stext waits. %s</p>`, word, word, word,
+		return fmt.Sprintf(`<html lang="en"><title>Title%s</title><meta name="robots" content="%smeta">`+
+			`<p>The %stext waits. %s</p>`, word, word, word,
 			strings.Repeat("The harbour lay still under the fog. ", 40))
 	}
 	receive := func(path, word string) {

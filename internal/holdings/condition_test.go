@@ -64,7 +64,8 @@ func TestCondition(t *testing.T) {
 			pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article+
 				`<b class="the-acap:disallow-preserve">x</b>`, a)}},
 		{name: "shells of it were kept", pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200,
-			`<html><head></head><body><div class="the-acap:disallow-preserve"><p class="the-acap:allow-preserve">Open</p>shut</div></body></html>`, a)}},
+			`<html><head></head><body><div class="the-acap:disallow-preserve">`+
+				`<p class="the-acap:allow-preserve">Open</p>shut</div></body></html>`, a)}},
 		{name: "parts of it cannot be indexed",
 			pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article+`<b class="the-acap:disallow-index">x</b>`,
 				a)}, want: tag},

@@ -55,8 +55,10 @@ func gallery(robots string) *web {
 	return w
 }
 
-const shown = `<html><link rel=stylesheet href=/style.css><img src=/one.png><img src=/moved.png><img src=/quiet.png><img src=/gone.png>` +
-	`<p class="the-acap:disallow-follow"><img src=/unfollowed.png></p><p class="the-acap:disallow-present-thumbnail">private</p>`
+const shown = `<html><link rel=stylesheet href=/style.css><img src=/one.png><img src=/moved.png>` +
+	`<img src=/quiet.png><img src=/gone.png>` +
+	`<p class="the-acap:disallow-follow"><img src=/unfollowed.png></p>` +
+	`<p class="the-acap:disallow-present-thumbnail">private</p>`
 
 var wanted = []string{"/style.css", "/other.css", "/back.png", "/one.png", "/moved.png", "/quiet.png", "/gone.png",
 	"/unfollowed.png", "/unnamed.png"}

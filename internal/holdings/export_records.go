@@ -29,8 +29,9 @@ const (
 	metaStatements = "acap-page-statements" // the statements of the page, as acap.Own in JSON
 	metaCut        = "acap-cut"             // the body lacks parts that may not be preserved (N28)
 	metaTruncated  = "acap-truncated"       // the original body was longer
-	metaMadeOf     = "acap-made-of"         // an address of data from which scripts made the rendered document; repeated
-	metaMadeBy     = "acap-made-by"         // an address of one of these scripts; repeated
+	// An address of data from which scripts made the rendered document; repeated.
+	metaMadeOf = "acap-made-of"
+	metaMadeBy = "acap-made-by" // an address of one of these scripts; repeated
 )
 
 // write passes a record on to be written.

@@ -64,7 +64,8 @@ func TestReceive(t *testing.T) {
 			body:    article,
 			refused: "follow preserve index", found: map[string]bool{"pilot": false}},
 		{name: "elements cut",
-			body:    `<p>Open <b class="the-acap:disallow-preserve">sealed</b> <i class="the-acap:disallow-index">hidden</i> quay.`,
+			body: `<p>Open <b class="the-acap:disallow-preserve">sealed</b> ` +
+				`<i class="the-acap:disallow-index">hidden</i> quay.`,
 			copies:  []string{`<p>Open  <i class="the-acap:disallow-index">hidden</i> quay.`},
 			found:   map[string]bool{"sealed": true, "hidden": false},
 			excerpt: len(`{"aside":["-the-acap:disallow-index"]}`)},

@@ -211,7 +211,9 @@ func TestImportRecords(t *testing.T) {
 		"unknown coding": {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Encoding: x-secret\r\n\r\nx"}},
 			[]string{"skipped /a"}, nil},
 		"coding undone": {"",
-			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n<p>A gull."}}, []string{"imported /a"}, []string{"<p>A gull."}},
+			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" +
+				"Content-Encoding: gzip\r\n\r\n<p>A gull."}},
+			[]string{"imported /a"}, []string{"<p>A gull."}},
 		"gzip in chunks": {"",
 			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: " +
 				"gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(packed("<p>A gull."))}}, []string{"imported /a"},

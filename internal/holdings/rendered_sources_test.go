@@ -103,7 +103,8 @@ func TestExportSourceTakenDown(t *testing.T) {
 	s.receive(scripted(unscripted, scriptedArticle, data))
 	w.says("ACAP-request-take-down: /data.json")
 	var out []Exported
-	counts, err := s.Export(context.Background(), io.Discard, ExportOptions{}, func(e Exported) { out = append(out, e) })
+	counts, err := s.Export(context.Background(), io.Discard, ExportOptions{},
+		func(e Exported) { out = append(out, e) })
 	if err != nil || counts.Captures != 0 || counts.Withheld != 1 || len(out) != 1 || out[0].Unknown ||
 		out[0].Why != "something from which its scripts made it is taken down: "+data ||
 		!strings.Contains(out[0].Line, "take-down") {
@@ -183,8 +184,8 @@ func TestImportSourceTakenDown(t *testing.T) {
 		unrendered string
 		sources    []string
 	}{
-		"by the policy": {robots: "ACAP-request-take-down: /data.json", file: rendering(date, scriptedArticle, app, data),
-			unrendered: why + data},
+		"by the policy": {robots: "ACAP-request-take-down: /data.json",
+			file: rendering(date, scriptedArticle, app, data), unrendered: why + data},
 		"after the capture": {erased: true, file: rendering(date, scriptedArticle, data), unrendered: why + data},
 		"before the capture": {erased: true, recent: true,
 			file: rendering(date, scriptedArticle, data), sources: []string{data}},
@@ -197,7 +198,8 @@ func TestImportSourceTakenDown(t *testing.T) {
 		"an invalid address": {robots: "ACAP-request-take-down: /data.json",
 			file: rendering(date, scriptedArticle, "http://[", ""), sources: []string{"http://["}},
 		"another record": {robots: "ACAP-request-take-down: /data.json",
-			file: warcFile(foreign{block: answered, id: "1"}, conversionOf("1", a, scriptedArticle), sourceFields("2", data))},
+			file: warcFile(foreign{block: answered, id: "1"}, conversionOf("1", a, scriptedArticle),
+				sourceFields("2", data))},
 		"before the conversion": {robots: "ACAP-request-take-down: /data.json",
 			file: warcFile(foreign{block: answered, id: "1"}, sourceFields("1", data),
 				conversionOf("1", a, scriptedArticle)), unrendered: why + data},
@@ -212,7 +214,8 @@ func TestImportSourceTakenDown(t *testing.T) {
 				}
 			}
 			if test.recent {
-				test.file = []byte(strings.ReplaceAll(string(test.file), date, time.Now().UTC().Format(time.RFC3339Nano)))
+				test.file = []byte(strings.ReplaceAll(string(test.file), date,
+					time.Now().UTC().Format(time.RFC3339Nano)))
 			}
 			w.says(test.robots)
 			var got []Imported

@@ -17,8 +17,10 @@ func scripted(sent, document string, made ...string) *page.Page {
 
 const (
 	unscripted      = `<title>x</title><div id=app></div><script src=/app.js></script>`
-	scriptedArticle = `<html><head><title>Low water</title></head><body><p>The pilot waits. <a href="/b">more</a></p></body></html>`
-	scriptedPart    = `<html><head></head><body><p>The pilot waits.</p><p class="the-acap:disallow-preserve">A gull.</p></body></html>`
+	scriptedArticle = `<html><head><title>Low water</title></head>` +
+		`<body><p>The pilot waits. <a href="/b">more</a></p></body></html>`
+	scriptedPart = `<html><head></head><body><p>The pilot waits.</p>` +
+		`<p class="the-acap:disallow-preserve">A gull.</p></body></html>`
 )
 
 // TestReceiveScripted checks what is stored of pages that scripts made.
@@ -31,28 +33,34 @@ func TestReceiveScripted(t *testing.T) {
 		pilot, gull                  bool
 		links                        int
 	}{
-		{name: "both documents", sent: unscripted, document: scriptedArticle, copies: []string{unscripted}, rendered: scriptedArticle, pilot: true, links: 1},
+		{name: "both documents", sent: unscripted, document: scriptedArticle, copies: []string{unscripted},
+			rendered: scriptedArticle, pilot: true, links: 1},
 		{name: "a part of the document is cut", sent: unscripted, document: scriptedPart, copies: []string{unscripted},
 			rendered: "<html><head></head><body><p>The pilot waits.</p></body></html>", pilot: true, gull: true},
 		{name: "a part of the page as sent is cut, and scripts have removed it",
 			sent: `<p>x<b class="the-acap:disallow-preserve">A gull.</b>`, document: scriptedArticle,
 			copies: []string{"<p>x"}, rendered: scriptedArticle, pilot: true, links: 1},
-		{name: "scripts have moved a prohibited part", document: `<html><head></head><body><p>The pilot. A gull.</p></body></html>`,
-			sent: `<p>x<b class="the-acap:disallow-index the-acap:disallow-preserve">A gull.</b>`, refused: "preserve index", rendered: "-"},
+		{name: "scripts have moved a prohibited part",
+			document: `<html><head></head><body><p>The pilot. A gull.</p></body></html>`,
+			sent:     `<p>x<b class="the-acap:disallow-index the-acap:disallow-preserve">A gull.</b>`,
+			refused:  "preserve index", rendered: "-"},
 		{name: "scripts prohibit a part of the page as sent", sent: `<p>The pilot.<b>A gull.</b>`,
-			document: `<html><head></head><body><p>The pilot.<b class="the-acap:disallow-preserve">A gull.</b></p></body></html>`,
-			refused:  "preserve", rendered: "-", pilot: true, gull: true},
+			document: `<html><head></head><body><p>The pilot.` +
+				`<b class="the-acap:disallow-preserve">A gull.</b></p></body></html>`,
+			refused: "preserve", rendered: "-", pilot: true, gull: true},
 		{name: "META in the document", sent: unscripted,
 			document: `<head><meta name="robots" content="noindex, nofollow"></head>` + scriptedArticle,
-			copies:   []string{unscripted}, rendered: `<head><meta name="robots" content="noindex, nofollow"></head>` + scriptedArticle,
-			refused: "follow index"},
-		{name: "META that scripts removed", sent: `<meta name="robots" content="noindex">` + unscripted, document: scriptedArticle,
-			copies: []string{`<meta name="robots" content="noindex">` + unscripted}, rendered: scriptedArticle, refused: "index", links: 1},
+			copies:   []string{unscripted},
+			rendered: `<head><meta name="robots" content="noindex, nofollow"></head>` + scriptedArticle,
+			refused:  "follow index"},
+		{name: "META that scripts removed", sent: `<meta name="robots" content="noindex">` + unscripted,
+			document: scriptedArticle, copies: []string{`<meta name="robots" content="noindex">` + unscripted},
+			rendered: scriptedArticle, refused: "index", links: 1},
 		{name: "the document prohibits its own crawl", sent: unscripted,
 			document: `<head><meta name="robots" content="ACAP disallow-crawl"></head>` + scriptedArticle,
 			refused:  "follow preserve index", rendered: "-"},
-		{name: "no preserve", robots: "ACAP-disallow-preserve: /", sent: unscripted, document: scriptedArticle, refused: "preserve",
-			rendered: "-", pilot: true, links: 1},
+		{name: "no preserve", robots: "ACAP-disallow-preserve: /", sent: unscripted, document: scriptedArticle,
+			refused: "preserve", rendered: "-", pilot: true, links: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(c.robots), Options{})
@@ -82,7 +90,8 @@ func TestSweepScripted(t *testing.T) {
 	if again := s.receive(scripted(unscripted, scriptedArticle, site+"/data.json")); !again.Unchanged {
 		t.Error("the same documents are not the same copy")
 	}
-	if again := s.receive(scripted(unscripted, scriptedArticle+" ", site+"/data.json")); again.Unchanged || len(s.copies(a)) != 2 {
+	if again := s.receive(scripted(unscripted, scriptedArticle+" ", site+"/data.json")); again.Unchanged ||
+		len(s.copies(a)) != 2 {
 		t.Errorf("another document is the same copy: %q", s.copies(a))
 	}
 	w.says("ACAP-disallow-preserve: /a")

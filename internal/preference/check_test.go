@@ -29,33 +29,43 @@ func TestCheckLicence(t *testing.T) {
 	}
 	of := func(attributes string) string { return rslText("<content " + attributes + "><license/></content>") }
 	for code, c := range map[string]struct{ wrong, right string }{
-		"malformed-licence":        {"<rsl", offer("")},
-		"malformed-licence ":       {"<!DOCTYPE a>" + offer(""), "<?xml version=\"1.0\"?>" + offer("")},
-		"malformed-licence  ":      {offer("") + "<a/>", offer("") + "<!-- -->"},
-		"wrong-namespace":          {"<rsl><content url=\"/\"><license/></content></rsl>", offer("")},
-		"unknown-element":          {offer("<permit/>"), offer("<x:permit xmlns:x=\"x\"/>")},
-		"missing-element":          {rslText("<content url=\"/\"/>"), offer("")},
-		"missing-element ":         {rslText(""), offer("")},
-		"missing-attribute":        {of(""), of(`url="/"`)},
-		"unknown-type":             {offer(`<permits>all</permits>`), offer(`<permits type="usage">all</permits>`)},
-		"repeated-element":         {offer(strings.Repeat(`<permits type="usage">all</permits>`, 2)), offer("")},
-		"unknown-token":            {offer(`<permits type="geo">fr</permits>`), offer(`<permits type="geo">FR EU</permits>`)},
-		"unknown-token ":           {offer(`<permits type="usage">train</permits>`), offer(`<permits type="usage">ai-all</permits>`)},
-		"other-vocabulary":         {offer(`<permits type="usage">train-ai</permits>`), offer(`<permits type="usage">ai-train</permits>`)},
-		"unknown-payment":          {offer(`<payment/>`), offer(`<payment type="free"/>`)},
-		"unknown-payment ":         {offer(`<payment type="inference"/>`), offer(`<payment type="use"/>`)},
-		"empty-url":                {of(`url=""`), of(`url="/"`)},
-		"foreign-url":              {of(`url="https://other.example/"`), of(`url="https://example.com/a"`)},
-		"foreign-url ":             {of(`url="//example.com/"`), of(`url="*"`)},
-		"rule-without-slash":       {of(`url="news/"`), of(`url="/news/"`)},
-		"comma-separated":          {offer(`<permits type="usage">search, ai-train</permits>`), offer(`<permits type="usage">search ai-train</permits>`)},
-		"empty-terms":              {offer(`<permits type="usage"> </permits>`), offer(`<permits type="usage">all</permits>`)},
-		"malformed-term":           {of(`url="/" server="licences.example"`), of(`url="/" server="https://licences.example/"`)},
-		"malformed-term ":          {of(`url="/" encrypted="yes"`), of(`url="/" encrypted="true"`)},
-		"malformed-term  ":         {of(`url="/" lastmod="yesterday"`), of(`url="/" lastmod="2026-01-31"`)},
-		"malformed-term   ":        {offer(`<payment type="use"><amount currency="eur">1</amount></payment>`), offer(`<payment type="use"><amount currency="EUR">1</amount></payment>`)},
-		"malformed-term    ":       {offer(`<payment type="use"><standard>here</standard></payment>`), offer(`<payment type="use"><standard>https://a.example/</standard></payment>`)},
-		"contradictory-preference": {offer(`<permits type="usage">ai-train search</permits><prohibits type="usage">all</prohibits>`), offer(`<permits type="usage">all</permits><prohibits type="usage">ai-train</prohibits>`)},
+		"malformed-licence":   {"<rsl", offer("")},
+		"malformed-licence ":  {"<!DOCTYPE a>" + offer(""), "<?xml version=\"1.0\"?>" + offer("")},
+		"malformed-licence  ": {offer("") + "<a/>", offer("") + "<!-- -->"},
+		"wrong-namespace":     {"<rsl><content url=\"/\"><license/></content></rsl>", offer("")},
+		"unknown-element":     {offer("<permit/>"), offer("<x:permit xmlns:x=\"x\"/>")},
+		"missing-element":     {rslText("<content url=\"/\"/>"), offer("")},
+		"missing-element ":    {rslText(""), offer("")},
+		"missing-attribute":   {of(""), of(`url="/"`)},
+		"unknown-type":        {offer(`<permits>all</permits>`), offer(`<permits type="usage">all</permits>`)},
+		"repeated-element":    {offer(strings.Repeat(`<permits type="usage">all</permits>`, 2)), offer("")},
+		"unknown-token": {offer(`<permits type="geo">fr</permits>`),
+			offer(`<permits type="geo">FR EU</permits>`)},
+		"unknown-token ": {offer(`<permits type="usage">train</permits>`),
+			offer(`<permits type="usage">ai-all</permits>`)},
+		"other-vocabulary": {offer(`<permits type="usage">train-ai</permits>`),
+			offer(`<permits type="usage">ai-train</permits>`)},
+		"unknown-payment":    {offer(`<payment/>`), offer(`<payment type="free"/>`)},
+		"unknown-payment ":   {offer(`<payment type="inference"/>`), offer(`<payment type="use"/>`)},
+		"empty-url":          {of(`url=""`), of(`url="/"`)},
+		"foreign-url":        {of(`url="https://other.example/"`), of(`url="https://example.com/a"`)},
+		"foreign-url ":       {of(`url="//example.com/"`), of(`url="*"`)},
+		"rule-without-slash": {of(`url="news/"`), of(`url="/news/"`)},
+		"comma-separated": {offer(`<permits type="usage">search, ai-train</permits>`),
+			offer(`<permits type="usage">search ai-train</permits>`)},
+		"empty-terms": {offer(`<permits type="usage"> </permits>`),
+			offer(`<permits type="usage">all</permits>`)},
+		"malformed-term": {of(`url="/" server="licences.example"`),
+			of(`url="/" server="https://licences.example/"`)},
+		"malformed-term ":  {of(`url="/" encrypted="yes"`), of(`url="/" encrypted="true"`)},
+		"malformed-term  ": {of(`url="/" lastmod="yesterday"`), of(`url="/" lastmod="2026-01-31"`)},
+		"malformed-term   ": {offer(`<payment type="use"><amount currency="eur">1</amount></payment>`),
+			offer(`<payment type="use"><amount currency="EUR">1</amount></payment>`)},
+		"malformed-term    ": {offer(`<payment type="use"><standard>here</standard></payment>`),
+			offer(`<payment type="use"><standard>https://a.example/</standard></payment>`)},
+		"contradictory-preference": {
+			offer(`<permits type="usage">ai-train search</permits><prohibits type="usage">all</prohibits>`),
+			offer(`<permits type="usage">all</permits><prohibits type="usage">ai-train</prohibits>`)},
 		"contradictory-preference ": {
 			rslText(`<content url="/"><license><permits type="usage">ai-train</permits></license>` +
 				`<license><prohibits type="usage">ai-train</prohibits></license></content>`),
@@ -122,7 +132,8 @@ func FuzzCheckLicence(f *testing.F) {
 // FuzzCheckTDMRep checks that the places of findings about a tdmrep.json are in the text, and that
 // locations are those that a crawler reads.
 func FuzzCheckTDMRep(f *testing.F) {
-	for _, seed := range []string{`[{"location": "/", "tdm-reservation": "1"}]`, "\ufeff[\r\n{\"location\": \"é\",\r\"x\": 1}, 7]",
+	for _, seed := range []string{`[{"location": "/", "tdm-reservation": "1"}]`,
+		"\ufeff[\r\n{\"location\": \"é\",\r\"x\": 1}, 7]",
 		`[{"location": "a", "tdm-reservation": 0, "tdm-policy": "/p"}, {"tdm-policy": 1}]`, "[1,\n2", "{}"} {
 		f.Add([]byte(seed))
 	}
@@ -154,31 +165,38 @@ func TestCheckRobots(t *testing.T) {
 		robots string
 		want   []string
 	}{
-		"repeated":      {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=n", []string{"repeated-preference"}},
-		"contradictory": {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=y", []string{"contradictory-preference"}},
+		"repeated": {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=n",
+			[]string{"repeated-preference"}},
+		"contradictory": {any + "Content-Usage: train-ai=n\nContent-Usage: train-ai=y",
+			[]string{"contradictory-preference"}},
 		"another path":  {any + "Content-Usage: train-ai=n\nContent-Usage: /a train-ai=y", nil},
 		"another group": {any + "Content-Usage: train-ai=n\n" + bot + "Content-Usage: train-ai=y", nil},
 		"merged groups": {any + "Content-Signal: search=yes\n" + bot + "Content-Signal: search=yes\n" + any +
 			"Content-Signal: search=no", []string{"contradictory-preference"}},
-		"in one line":          {any + "Content-Signal: search=yes, search=no", []string{"contradictory-preference"}},
-		"in one dictionary":    {any + "Content-Usage: search=n, search=y", []string{"contradictory-preference"}},
-		"use":                  {any + "Content-Signal: use=full\nContent-Signal: use=reference", []string{"contradictory-preference"}},
-		"two licences":         {any + licence + licence, []string{"repeated-preference"}},
-		"lacking":              {any + "Content-Usage: train-ai=n\n" + bot + "Disallow: /a", []string{"missing-preference"}},
-		"lacking nothing":      {any + "Content-Usage: train-ai=n\n" + bot + "Content-Usage: search=n", nil},
-		"shut out":             {any + "Content-Usage: train-ai=n\n" + bot + "Disallow: /", nil},
-		"not shut out":         {any + "Content-Usage: train-ai=n\n" + bot + "Disallow: /\nAllow: /a", []string{"missing-preference"}},
-		"a general licence":    {licence + any + licence + bot + "Disallow: /a", nil},
-		"no general licence":   {any + licence + bot + "Disallow: /a", []string{"missing-preference"}},
-		"a licence for one":    {bot + licence, []string{"licence-in-group"}},
-		"address":              {"License: /l.xml\n" + any, []string{"licence-address"}},
-		"http":                 {"License: http://example.com/l.xml\n" + any, []string{"licence-address"}},
-		"a parameter":          {any + "Content-Usage: train-ai=n; search=n", []string{"label-as-parameter"}},
-		"another parameter":    {any + "Content-Usage: train-ai=n; q=1", nil},
-		"capitals":             {any + "Content-Signal: AI-Train=No", []string{"letter-case"}},
-		"nothing":              {any + "Content-Usage:\nContent-Signal: ,", []string{"empty-preference", "empty-preference"}},
-		"a path alone":         {any + "Content-Usage: /press/", nil},
-		"quoted commas":        {any + `Content-Usage: a="x\", train-ai=n", train-ai=y, b=%"\", train-ai=n`, []string{"unknown-label", "contradictory-preference", "unknown-label"}},
+		"in one line":       {any + "Content-Signal: search=yes, search=no", []string{"contradictory-preference"}},
+		"in one dictionary": {any + "Content-Usage: search=n, search=y", []string{"contradictory-preference"}},
+		"use": {any + "Content-Signal: use=full\nContent-Signal: use=reference",
+			[]string{"contradictory-preference"}},
+		"two licences": {any + licence + licence, []string{"repeated-preference"}},
+		"lacking": {any + "Content-Usage: train-ai=n\n" + bot + "Disallow: /a",
+			[]string{"missing-preference"}},
+		"lacking nothing": {any + "Content-Usage: train-ai=n\n" + bot + "Content-Usage: search=n", nil},
+		"shut out":        {any + "Content-Usage: train-ai=n\n" + bot + "Disallow: /", nil},
+		"not shut out": {any + "Content-Usage: train-ai=n\n" + bot + "Disallow: /\nAllow: /a",
+			[]string{"missing-preference"}},
+		"a general licence":  {licence + any + licence + bot + "Disallow: /a", nil},
+		"no general licence": {any + licence + bot + "Disallow: /a", []string{"missing-preference"}},
+		"a licence for one":  {bot + licence, []string{"licence-in-group"}},
+		"address":            {"License: /l.xml\n" + any, []string{"licence-address"}},
+		"http":               {"License: http://example.com/l.xml\n" + any, []string{"licence-address"}},
+		"a parameter":        {any + "Content-Usage: train-ai=n; search=n", []string{"label-as-parameter"}},
+		"another parameter":  {any + "Content-Usage: train-ai=n; q=1", nil},
+		"capitals":           {any + "Content-Signal: AI-Train=No", []string{"letter-case"}},
+		"nothing": {any + "Content-Usage:\nContent-Signal: ,",
+			[]string{"empty-preference", "empty-preference"}},
+		"a path alone": {any + "Content-Usage: /press/", nil},
+		"quoted commas": {any + `Content-Usage: a="x\", train-ai=n", train-ai=y, b=%"\", train-ai=n`,
+			[]string{"unknown-label", "contradictory-preference", "unknown-label"}},
 		"before and a licence": {"Content-Signal: search=no\n" + licence + any, []string{"orphan-field"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,9 +267,10 @@ func TestCheckHostile(t *testing.T) {
 		return b.String()
 	}
 	for name, robots := range map[string]string{
-		"lines":  "User-agent: *\n" + strings.Repeat("Content-Usage: /a train-ai=y\n", 10_000),
-		"keys":   "User-agent: *\nContent-Usage: " + keys(40_000),
-		"agents": lines(10_000, func(i int) string { return fmt.Sprintf("User-agent: b%d\n", i) }) + strings.Repeat("License: /\n", 10_000),
+		"lines": "User-agent: *\n" + strings.Repeat("Content-Usage: /a train-ai=y\n", 10_000),
+		"keys":  "User-agent: *\nContent-Usage: " + keys(40_000),
+		"agents": lines(10_000, func(i int) string { return fmt.Sprintf("User-agent: b%d\n", i) }) +
+			strings.Repeat("License: /\n", 10_000),
 		"groups": "User-agent: *\nContent-Usage: train-ai=n\n" +
 			lines(10_000, func(i int) string { return fmt.Sprintf("User-agent: b%d\nAllow: /\n", i) }),
 		"signals": "User-agent: *\nContent-Signal: " +
@@ -266,8 +285,9 @@ func TestCheckHostile(t *testing.T) {
 		"many contents": rslText(strings.Repeat(strings.Replace(content, "/\"", "a\"", 1), 10_000)),
 		"tokens": rslText("<content url=\"/\"><license><permits type=\"usage\">" +
 			strings.Repeat("x,", 100_000) + "</permits></license></content>"),
-		"deep":     rslText("<content url=\"/\">" + strings.Repeat("<license>", 40_000)),
-		"repeated": rslText("<content url=\"/\"><license>" + strings.Repeat("<permits type=\"usage\"/>", 15_000) + "</license></content>"),
+		"deep": rslText("<content url=\"/\">" + strings.Repeat("<license>", 40_000)),
+		"repeated": rslText("<content url=\"/\"><license>" +
+			strings.Repeat("<permits type=\"usage\"/>", 15_000) + "</license></content>"),
 	} {
 		if len(licenceCodes(t, text, BySite)) == 0 {
 			t.Errorf("%s: nothing is found", name)

@@ -166,17 +166,21 @@ func TestHostile(t *testing.T) {
 		want   acap.Verdict
 		code   string
 	}{
-		"lines":   {group + strings.Repeat("Content-Usage: /a train-ai=y\n", 10_000), nil, acap.TrainAI, acap.Permits, ""},
-		"keys":    {group + "Content-Usage: " + keys(40_000), nil, acap.TrainAI, acap.Unknown, "unknown-label"},
-		"signals": {group + "Content-Signal: " + strings.Repeat("a=b,", 100_000), nil, acap.TrainAI, acap.Unknown, "unknown-label"},
-		"stars":   {group + "Content-Usage: /" + strings.Repeat("*a", 100_000) + " train-ai=n", nil, acap.TrainAI, acap.Unknown, ""},
+		"lines": {group + strings.Repeat("Content-Usage: /a train-ai=y\n", 10_000), nil,
+			acap.TrainAI, acap.Permits, ""},
+		"keys": {group + "Content-Usage: " + keys(40_000), nil, acap.TrainAI, acap.Unknown, "unknown-label"},
+		"signals": {group + "Content-Signal: " + strings.Repeat("a=b,", 100_000), nil,
+			acap.TrainAI, acap.Unknown, "unknown-label"},
+		"stars": {group + "Content-Usage: /" + strings.Repeat("*a", 100_000) + " train-ai=n", nil,
+			acap.TrainAI, acap.Unknown, ""},
 		"a long file": {group, map[string]string{home + tdmPath: "[" + strings.Repeat(" ", 10<<20) + "]"}, acap.TDM,
 			acap.Unknown, "too-long"},
 		"entries": {group, map[string]string{home + tdmPath: "[" + strings.Repeat("1,", 100_000) + "1]"},
 			acap.TDM, acap.Unknown, "malformed-entry"},
 		"deep JSON": {group, map[string]string{home + tdmPath: strings.Repeat("[", 200_000) +
 			strings.Repeat("]", 200_000)}, acap.TDM, acap.Unknown, "malformed-json"},
-		"contents":      {licence, document(strings.Repeat(content, 100_000)), acap.TrainAI, acap.Agreement, "unreadable-licence"},
+		"contents": {licence, document(strings.Repeat(content, 100_000)),
+			acap.TrainAI, acap.Agreement, "unreadable-licence"},
 		"many contents": {licence, document(strings.Repeat(content, 8_000)), acap.TrainAI, acap.Permits, ""},
 		"deep": {licence, document("<content url=\"/\">" + strings.Repeat("<license>", 1000)), acap.TrainAI,
 			acap.Agreement, "unreadable-licence"},

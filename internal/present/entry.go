@@ -20,8 +20,9 @@ type Entry struct {
 	Recrawled bool       `json:"until_recrawled,omitempty"`
 	Truncated bool       `json:"truncated"`          // the end of the page is missing
 	Rendered  string     `json:"rendered,omitempty"` // digest of the document that scripts made of the page
-	Cuts      []string   `json:"cuts,omitempty"`     // names of the parts that were too large to be kept, read or indexed
-	Permitted bool       `json:"permitted"`          // today's policy permits keeping the capture
+	// Cuts are names of the parts that were too large to be kept, read or indexed.
+	Cuts      []string `json:"cuts,omitempty"`
+	Permitted bool     `json:"permitted"` // today's policy permits keeping the capture
 }
 
 // NewEntry returns the entry of a capture. d is the decision to preserve it, with the facts f.

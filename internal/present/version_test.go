@@ -54,13 +54,18 @@ func TestTruncatedCopy(t *testing.T) {
 			"Date":           {"today"}}})
 	for now, want := range map[string]string{
 		"": "",
-		"ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-modification=any":       "present-currentcopy prohibition 4",
-		"ACAP-allow-present-currentcopy: / prohibited-modification=content":                          "present-currentcopy prohibition 3",
-		"ACAP-allow-present-currentcopy: / prohibited-modification=style":                            "",
-		"ACAP-allow-present-currentcopy: / required-context=within-original-frame":                   "present-currentcopy unfulfillable 3",
-		"ACAP-allow-present-currentcopy: / must-include-resource=the-acap:credit:text:Me%20too":      "present-currentcopy fallback 3",
-		"ACAP-allow-present: / prohibited-modification=format prohibited-modification=metadata":      "",
-		"ACAP-allow-present: / prohibited-modification=format prohibited-modification=structure\n\n": "present-currentcopy prohibition 3",
+		"ACAP-allow-present-currentcopy: /\n" +
+			"ACAP-allow-present: / prohibited-modification=any": "present-currentcopy prohibition 4",
+		"ACAP-allow-present-currentcopy: / " +
+			"prohibited-modification=content": "present-currentcopy prohibition 3",
+		"ACAP-allow-present-currentcopy: / prohibited-modification=style": "",
+		"ACAP-allow-present-currentcopy: / " +
+			"required-context=within-original-frame": "present-currentcopy unfulfillable 3",
+		"ACAP-allow-present-currentcopy: / " +
+			"must-include-resource=the-acap:credit:text:Me%20too": "present-currentcopy fallback 3",
+		"ACAP-allow-present: / prohibited-modification=format prohibited-modification=metadata": "",
+		"ACAP-allow-present: / prohibited-modification=format " +
+			"prohibited-modification=structure\n\n": "present-currentcopy prohibition 3",
 	} {
 		s.setRobots(now)
 		got, err := s.Copy(context.Background(), site+"/a", Which{}, Reader{})

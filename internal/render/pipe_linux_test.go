@@ -34,7 +34,8 @@ func TestRunHostile(t *testing.T) {
 		name, script string
 		fails        error
 	}{
-		{"document", "document.body.hidden = true; for (let i = 0; i < 4; i++) document.body.append('x'.repeat(1 << 23))", errLarge},
+		{"document", "document.body.hidden = true; " +
+			"for (let i = 0; i < 4; i++) document.body.append('x'.repeat(1 << 23))", errLarge},
 		{"events", `const x = 'x'.repeat(1 << 23);
 for (let i = 0; i < 100; i++) console.log('y'.repeat(1 << 18));
 console.log(x); console.error({x}); setTimeout(() => { throw x }); Promise.reject(x);

@@ -189,8 +189,8 @@ func TestDraw(t *testing.T) {
 		"THERE/", there)
 	body = strings.ReplaceAll(strings.ReplaceAll(body, "THERE", there), "ADDRESS", address)
 	have := &parts{have: map[string]Part{
-		"style.css": sheet(
-			`@import "import.css"; body{margin:0;background:url(/back.png)} #sheet{height:100px;background:#00f} img{display:block;width:100px;height:100px}`),
+		"style.css": sheet(`@import "import.css"; body{margin:0;background:url(/back.png)} ` +
+			`#sheet{height:100px;background:#00f} img{display:block;width:100px;height:100px}`),
 		"import.css": sheet(`#import{height:100px;background:#0f0}`),
 		"moved.png":  {Page: Page{URL: there + "elsewhere/here.png", ContentType: "image/png", Body: filled(red).Body}},
 		"back.png":   filled(red),

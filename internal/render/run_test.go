@@ -64,11 +64,12 @@ func TestRun(t *testing.T) {
 	document.title = d.text;
 	addEventListener("scroll", () => { if (!window.more) { window.more = 1; fetch("moved.json").then(r => r.text()).then(x => app.append(x)) } })
 })`),
-		there + "data.json":  made("application/json", `{"text": "Zoë's quay"}`),
-		there + "moved.json": {Page: Page{URL: there + "there/more.json", ContentType: "text/plain", Body: []byte("and more")}},
+		there + "data.json": made("application/json", `{"text": "Zoë's quay"}`),
+		there + "moved.json": {Page: Page{URL: there + "there/more.json", ContentType: "text/plain",
+			Body: []byte("and more")}},
 	}}
-	r, err := b.Run(t.Context(), html(there+"a.html", `<title>x</title><div id=app></div><script src=app.js></script><img src=a.png>`),
-		budget, s.get)
+	r, err := b.Run(t.Context(), html(there+"a.html",
+		`<title>x</title><div id=app></div><script src=app.js></script><img src=a.png>`), budget, s.get)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	slices.Sort(s.asked)
-	if want := []string{there + "app.js", there + "data.json", there + "moved.json"}; !slices.Equal(s.asked, want) || r.Ended != "" {
+	if want := []string{there + "app.js", there + "data.json", there + "moved.json"}; !slices.Equal(s.asked, want) ||
+		r.Ended != "" {
 		t.Errorf("asked for %v, ended %q", s.asked, r.Ended)
 	}
 }
@@ -147,7 +149,8 @@ for (const f of tries) try { const p = f(); if (p && p.catch) p.catch(() => {}) 
 document.body.append("tried");
 `, "AT/", at), "ADDRESS", address)
 	s := &served{parts: map[string]Part{at + "app.js": made("text/javascript", js)}}
-	r, err := b.Run(t.Context(), html(at+"a.html", `<body><form action=`+at+`form method=post></form><script src=app.js></script>`), budget, s.get)
+	r, err := b.Run(t.Context(), html(at+"a.html",
+		`<body><form action=`+at+`form method=post></form><script src=app.js></script>`), budget, s.get)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +165,8 @@ document.body.append("tried");
 		t.Errorf("a packet from %v", from)
 	}
 	for _, asked := range s.asked {
-		if name := strings.TrimPrefix(asked, at); name != "app.js" && name != "module.js" && name != "header" && name != "blank.json" {
+		if name := strings.TrimPrefix(asked, at); name != "app.js" && name != "module.js" && name != "header" &&
+			name != "blank.json" {
 			t.Errorf("asked for %s", asked)
 		}
 	}
@@ -181,7 +185,8 @@ func TestRunBudgets(t *testing.T) {
 		{"bytes", `for (let i = 1; i < 4; i++) fetch(i + ".txt")`,
 			"it requests more than 4000 bytes"},
 		{"time", `setInterval(() => fetch("a"), 10); fetch("a")`, ""},
-		{"scrolling without end", `addEventListener("scroll", () => { const d = document.createElement("div"); d.style.height = "9000px"; document.body.append(d) })
+		{"scrolling without end", `addEventListener("scroll", () => { ` +
+			`const d = document.createElement("div"); d.style.height = "9000px"; document.body.append(d) })
 const d = document.createElement("div"); d.style.height = "9000px"; document.body.append(d)`, ""},
 	} {
 		all.Go(func() {
@@ -189,7 +194,8 @@ const d = document.createElement("div"); d.style.height = "9000px"; document.bod
 			if c.name == "time" {
 				limits.Time = time.Second
 			}
-			r, err := b.Run(t.Context(), html(there+"a.html", "<body>begin<script>"+c.script+"</script>"), limits, s.get)
+			r, err := b.Run(t.Context(), html(there+"a.html", "<body>begin<script>"+c.script+"</script>"),
+				limits, s.get)
 			if err != nil || !strings.Contains(string(r.HTML), "begin") || c.ended != "" && r.Ended != c.ended {
 				t.Errorf("%s: %q, %v", c.name, r.Ended, err)
 			}
@@ -200,13 +206,15 @@ const d = document.createElement("div"); d.style.height = "9000px"; document.bod
 	}
 	all.Wait()
 	small.Bytes = 1 << 20
-	if _, err := b.Run(t.Context(), html(there+"a.html", "<script>document.write('<p hidden>' + 'x'.repeat(2 << 20))</script>"), small,
-		s.get); !errors.Is(err, errLarge) {
+	if _, err := b.Run(t.Context(),
+		html(there+"a.html", "<script>document.write('<p hidden>' + 'x'.repeat(2 << 20))</script>"),
+		small, s.get); !errors.Is(err, errLarge) {
 		t.Errorf("a large document: %v", err)
 	}
 	small.Time = time.Second
-	if _, err := b.Run(t.Context(), html(there+"a.html", "<body><script>setTimeout(() => { for (;;); }, 100)</script>"), small,
-		s.get); !errors.Is(err, ErrScripts) {
+	if _, err := b.Run(t.Context(),
+		html(there+"a.html", "<body><script>setTimeout(() => { for (;;); }, 100)</script>"),
+		small, s.get); !errors.Is(err, ErrScripts) {
 		t.Errorf("a script without end: %v", err)
 	}
 	r, err := b.Run(t.Context(), html(there+"b.html", "<p>next"), budget, s.get)
@@ -253,7 +261,8 @@ func TestRunKilled(t *testing.T) {
 		<-ctx.Done()
 		return Part{}, ctx.Err()
 	}
-	if _, err := b.Run(t.Context(), html(there, "<script src=app.js></script>"), budget, kill); !errors.Is(err, ErrGone) {
+	if _, err := b.Run(t.Context(), html(there, "<script src=app.js></script>"),
+		budget, kill); !errors.Is(err, ErrGone) {
 		t.Errorf("a browser that may not start again: %v", err)
 	}
 }
@@ -303,8 +312,8 @@ func TestRunLeaves(t *testing.T) {
 		{"document.write", "<p>a<script>onload = () => { document.open(); document.write('<p>new'); " +
 			"document.close() }</script>", "<p>new", 0, nil},
 		{"hidden properties", "<form name=childNodes></form><script>const f = document.createElement('form'); " +
-			"document.documentElement.remove(); " +
-			"document.append(f); f.innerHTML = '<input name=outerHTML>'</script>", `<form><input name="outerHTML">`, 0, nil},
+			"document.documentElement.remove(); document.append(f); " +
+			"f.innerHTML = '<input name=outerHTML>'</script>", `<form><input name="outerHTML">`, 0, nil},
 		{"requests", "<p>a<script>for (const method of ['HEAD', 'POST']) fetch('x', {method}); " +
 			"fetch('x' + 'y'.repeat(1 << 14)); fetch('refused')</script>", "<p>a", 3, nil},
 		{"about:blank", "<p>a<script>location = 'about:blank'</script>", "", 0, errLeft},
@@ -316,7 +325,8 @@ func TestRunLeaves(t *testing.T) {
 		all.Go(func() {
 			s := &served{}
 			r, err := b.Run(t.Context(), html(there+"a.html", c.body), budget, s.get)
-			if !errors.Is(err, c.fails) || !strings.Contains(string(r.HTML), c.want) || r.Ended != "" || r.Unmade != c.unmade {
+			if !errors.Is(err, c.fails) || !strings.Contains(string(r.HTML), c.want) || r.Ended != "" ||
+				r.Unmade != c.unmade {
 				t.Errorf("%s: %s, ended %q, %d not made, %v", c.name, r.HTML, r.Ended, r.Unmade, err)
 			}
 		})

@@ -77,7 +77,8 @@ func TestAPIExplain(t *testing.T) {
 	for bad, want := range map[string]string{
 		"&reader_country=Belgium": "The parameter reader_country must be a country code of two letters, such as BE, " +
 			"not \"Belgium\".",
-		"&reader_domain=a/b": "The parameter reader_domain must be a domain name, such as host.example.com, not \"a/b\".",
+		"&reader_domain=a/b": "The parameter reader_domain must be a domain name, such as host.example.com, " +
+			"not \"a/b\".",
 	} {
 		if p := problem(t, a.ask(Visitor{}, "/api/v1/explain?"+about("/a")+bad, 400)); p.Detail != want {
 			t.Errorf("%s: %s", bad, p.Detail)

@@ -105,8 +105,8 @@ func TestViewerVersions(t *testing.T) {
 	for robots, want := range map[string][3]string{
 		"ACAP-allow-present-oldcopy: / prohibited-context=within-user-frame":     {first, second, third},
 		"ACAP-allow-present-currentcopy: / prohibited-context=within-user-frame": {first, second, third},
-		"ACAP-disallow-present-oldcopy: /\nACAP-allow-present-currentcopy: / prohibited-context=within-user-frame": {third,
-			third, third},
+		"ACAP-disallow-present-oldcopy: /\n" +
+			"ACAP-allow-present-currentcopy: / prohibited-context=within-user-frame": {third, third, third},
 	} {
 		s.SetRobots(robots)
 		for i, stamp := range []string{"20250101000000", "20260206000000", "20270101000000"} {

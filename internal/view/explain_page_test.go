@@ -28,8 +28,8 @@ func TestExplainAgain(t *testing.T) {
 		w := paste(t, h, fields)
 		body := html.UnescapeString(w.Body.String())
 		for _, part := range []string{`<a href="#post-` + name + `">` + c.label + "</a> " + c.must,
-			`id="post-` + name + `-wrong" class="no">This ` + c.must, `aria-invalid="true"`, quayRobots, "<title>kept</title>",
-			strings.TrimSpace(c.value)} {
+			`id="post-` + name + `-wrong" class="no">This ` + c.must, `aria-invalid="true"`, quayRobots,
+			"<title>kept</title>", strings.TrimSpace(c.value)} {
 			if !strings.Contains(body, part) {
 				t.Errorf("%s: no %q in %s", name, part, body)
 			}
@@ -120,8 +120,9 @@ func TestExplainMatrix(t *testing.T) {
 	mustContain(t, "the row of present-snippet", strings.Join(strings.Fields(rows["present-snippet"]), " "),
 		`at most 10 words, by <a href="#s1-4">robots.txt, line 4</a>`)
 	mustContain(t, "the page", strings.Join(strings.Fields(body), " "), "owlbot may not fetch this page.",
-		`<details open> <summary>crawl: refused</summary> <div id="u-crawl">`, "<details> <summary>follow: allowed</summary>",
-		`1 error</strong> in line <a href="#s1-6">6</a>`, `<a href="#forms">Change the question</a>`)
+		`<details open> <summary>crawl: refused</summary> <div id="u-crawl">`,
+		"<details> <summary>follow: allowed</summary>", `1 error</strong> in line <a href="#s1-6">6</a>`,
+		`<a href="#forms">Change the question</a>`)
 	for _, code := range []string{"P1 2", "F07", "[misspelt", "robots.txt:6"} {
 		if strings.Contains(body, code) {
 			t.Errorf("the page contains %q", code)

@@ -119,7 +119,8 @@ func TestExplainStored(t *testing.T) {
 		t.Fatalf("%d %v", w.Code, answers)
 	}
 	for row, parts := range map[acap.Usage][]string{
-		"index":           {"this prohibition decides", "robots.txt, line 2</a>", "ACAP-disallow-index: /p", `href="#s1-2"`},
+		"index": {"this prohibition decides", "robots.txt, line 2</a>",
+			"ACAP-disallow-index: /p", `href="#s1-2"`},
 		"present-snippet": {"at most 20 words"},
 	} {
 		for _, part := range parts {

@@ -59,9 +59,10 @@ func TestClick(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	tab := pagecheck.Browse(t)
 	s, h := stocked(t)
-	s.Hold("/a", `<!doctype html><a href=/top target=_top style="position:absolute;top:0;left:0;width:300px;height:100px">`+
-		`top</a><a href=/b style="position:absolute;top:100px;left:0;width:300px;height:100px">b</a>`+
-		`<meta http-equiv=refresh content="0;url=/refresh">`, noon)
+	s.Hold("/a",
+		`<!doctype html><a href=/top target=_top style="position:absolute;top:0;left:0;width:300px;height:100px">`+
+			`top</a><a href=/b style="position:absolute;top:100px;left:0;width:300px;height:100px">b</a>`+
+			`<meta http-equiv=refresh content="0;url=/refresh">`, noon)
 	s.Hold("/b", "<p>b", noon)
 	server := record(t, h, nil)
 	tab.Open(server.URL + at("/copy/", "/a"))

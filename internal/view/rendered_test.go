@@ -16,13 +16,16 @@ func TestRendered(t *testing.T) {
 	const sent = "<title>x</title><p id=app>caf\xe9</p><script>fetch('/a.json')</script>"
 	hop := page.Hop{URL: stock.Site + "/app", Method: http.MethodGet, Status: http.StatusOK, Start: noon,
 		Header: http.Header{"Content-Type": {"text/html; charset=iso-8859-1"}}, Body: []byte(sent),
-		Rendered: []byte("<!DOCTYPE html><html><head><title>Timetable</title></head><body><p>Zoë’s ferry <a href=\"/b\">b</a></p>" +
-			"<p class=\"the-acap:disallow-present-currentcopy\">not this</p><script>fetch('/a.json')</script></body></html>")}
+		Rendered: []byte("<!DOCTYPE html><html><head><title>Timetable</title></head>" +
+			"<body><p>Zoë’s ferry <a href=\"/b\">b</a></p>" +
+			"<p class=\"the-acap:disallow-present-currentcopy\">not this</p>" +
+			"<script>fetch('/a.json')</script></body></html>")}
 	s, h := stocked(t)
 	s.HoldHop(hop)
 	w := ask(h, "GET", at("/raw/", "/app"))
 	body := w.Body.String()
-	if w.Code != 200 || !strings.Contains(body, "Zoë’s ferry") || !strings.Contains(body, "/raw/20260105120000/"+stock.Site+"/b") ||
+	if w.Code != 200 || !strings.Contains(body, "Zoë’s ferry") ||
+		!strings.Contains(body, "/raw/20260105120000/"+stock.Site+"/b") ||
 		w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("%d, %s: %s", w.Code, w.Header().Get("Content-Type"), body)
 	}
@@ -35,13 +38,15 @@ func TestRendered(t *testing.T) {
 		!strings.Contains(w.Body.String(), "Timetable") {
 		t.Errorf("%d: %s", w.Code, w.Body)
 	}
-	if w = ask(h, "GET", "/api/v1/show?sent=true&url="+hop.URL); w.Code != 200 || strings.Contains(w.Body.String(), `"rendered":true`) {
+	if w = ask(h, "GET", "/api/v1/show?sent=true&url="+hop.URL); w.Code != 200 ||
+		strings.Contains(w.Body.String(), `"rendered":true`) {
 		t.Errorf("as sent: %d: %s", w.Code, w.Body)
 	}
 
 	s, h = stocked(t)
 	s.SetRobots("ACAP-allow-present: / prohibited-modification=any")
-	hop.Rendered = []byte(strings.Replace(string(hop.Rendered), " class=\"the-acap:disallow-present-currentcopy\"", "", 1))
+	hop.Rendered = []byte(strings.Replace(string(hop.Rendered),
+		" class=\"the-acap:disallow-present-currentcopy\"", "", 1))
 	s.HoldHop(hop)
 	if w = ask(h, "GET", at("/raw/", "/app")); w.Code != 200 || w.Body.String() != sent {
 		t.Errorf("unmodified: %d: %s", w.Code, w.Body)

@@ -28,7 +28,8 @@ func TestConfirm(t *testing.T) {
 	w := b.do("POST", "/requests", form)
 	for _, part := range []string{"5 versions of this page, 27 February 2026, 00:00 UTC to 1 March 2026, 00:00 UTC, " +
 		"will",
-		`name="confirmed" value="yes"`, `name="key" value="k"`, `name="url" value="https://quay.example/x"`, "Erase them"} {
+		`name="confirmed" value="yes"`, `name="key" value="k"`,
+		`name="url" value="https://quay.example/x"`, "Erase them"} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("no %q in %s", part, w.Body)
 		}

@@ -661,8 +661,9 @@ func TestNext(t *testing.T) {
 		"/copy/2/http://a.example//b": "/copy/2/http://a.example//b",
 		"":                            "/", "//evil.example": "/", "/\\evil.example": "/", "https://evil.example": "/",
 		"/\t/evil.example":     "/",
-		"/a/../\\evil.example": "/", "/./\\evil.example": "/", "/copy/2/http://a.example/%5C": "/copy/2/http://a.example/%5C",
-		"/a\r\nSet-Cookie: x": "/"} {
+		"/a/../\\evil.example": "/", "/./\\evil.example": "/",
+		"/copy/2/http://a.example/%5C": "/copy/2/http://a.example/%5C",
+		"/a\r\nSet-Cookie: x":          "/"} {
 		if got := localPath(next); got != want {
 			t.Errorf("%q: %q", next, got)
 		}

@@ -281,7 +281,8 @@ func TestRequests(t *testing.T) {
 		{"narrowed", asked{"GET",
 			"/api/v1/requests?action=take-down&state=done&after=3&limit=2&url=https%3A%2F%2Fquay.example%2Fx", "", nil},
 			200, "", "list"},
-		{"narrowed by what is not known", asked{"GET", "/api/v1/requests?host=reef.example", "", nil}, 400, "malformed", ""},
+		{"narrowed by what is not known", asked{"GET", "/api/v1/requests?host=reef.example", "", nil},
+			400, "malformed", ""},
 		{"no address of a site", asked{"GET", "/api/v1/requests?origin=reef", "", nil}, 400, "malformed", ""},
 		{"no time", asked{"GET", "/api/v1/requests?since=today", "", nil}, 400, "malformed", ""},
 		{"narrowed twice", asked{"GET", "/api/v1/requests?limit=1&limit=2", "", nil}, 400, "malformed", ""},
@@ -712,7 +713,8 @@ func TestHealth(t *testing.T) {
 	}
 	for range 3 {
 		if status, _, _, body := s.ask(t, asked{"GET", "/healthz", "", []string{"-Authorization"}}); status != 200 ||
-			strings.TrimSpace(body) != `{"status":"ok","ledger":{"seq":7,"hash":"aa"},"open":3,"due":0,"waiting":0,"failed":0}` {
+			strings.TrimSpace(body) != `{"status":"ok","ledger":{"seq":7,"hash":"aa"},`+
+				`"open":3,"due":0,"waiting":0,"failed":0}` {
 			t.Errorf("%d %s", status, body)
 		}
 	}

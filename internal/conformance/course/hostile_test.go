@@ -115,9 +115,12 @@ func TestLogBreaksOff(t *testing.T) {
 
 func FuzzJudge(f *testing.F) {
 	for _, line := range []string{
-		`{"time":"2026-06-01T12:00:00Z","origin":"rules","method":"GET","target":"/plain/trap.html","status":200,"address":"127.0.0.1","agent":"samplebot/1.0","names":["samplebot"]}`,
-		`{"time":"2026-06-01T12:00:00Z","origin":"acap","method":"HEAD","target":"//%zz/%00?#","status":0,"address":"","agent":"","names":["*"],"purposes":["a","b"]}`,
-		`{"time":"2026-06-01T12:00:00Z","origin":"follow","method":"","target":"http://[","status":200,"names":["{{NAME}}","\n"],"purposes":["\nDisallow: /"]}`,
+		`{"time":"2026-06-01T12:00:00Z","origin":"rules","method":"GET","target":"/plain/trap.html",` +
+			`"status":200,"address":"127.0.0.1","agent":"samplebot/1.0","names":["samplebot"]}`,
+		`{"time":"2026-06-01T12:00:00Z","origin":"acap","method":"HEAD","target":"//%zz/%00?#",` +
+			`"status":0,"address":"","agent":"","names":["*"],"purposes":["a","b"]}`,
+		`{"time":"2026-06-01T12:00:00Z","origin":"follow","method":"","target":"http://[",` +
+			`"status":200,"names":["{{NAME}}","\n"],"purposes":["\nDisallow: /"]}`,
 		`{"time":"2026-06-01T12:00:00Z","origin":"moved","target":"*","agent":"Mozilla/5.0 (compatible; x"}`,
 		`{"origin":"nowhere"}`, `[]`, ``,
 	} {
@@ -189,10 +192,12 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for agent, want := range map[string]bool{
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36":     true,
-		"Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0":                                    true,
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0 Safari/537.36": false,
-		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":                                  false,
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+			"Chrome/126.0.0.0 Safari/537.36": true,
+		"Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0": true,
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+			"HeadlessChrome/126.0 Safari/537.36": false,
+		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)": false,
 		"Wget/1.21.3": false, "": false,
 	} {
 		if isBrowser(agent) != want {

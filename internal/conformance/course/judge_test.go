@@ -177,7 +177,8 @@ func TestRobotsAgainAfterDays(t *testing.T) {
 // User-Agent of a headless browser does.
 func TestClicks(t *testing.T) {
 	for agent, person := range map[string]bool{
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0 Safari/537.36": false,
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+			"HeadlessChrome/126.0 Safari/537.36": false,
 		"samplebot/1.0": false,
 		"Ladybird/1.0":  true,
 	} {

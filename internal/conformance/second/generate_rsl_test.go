@@ -62,7 +62,8 @@ func (m *maker) licenceXML() string {
 	}
 	if m.chance(6) {
 		list := m.pick("permits", "permits", "prohibits")
-		s += "<" + list + ` type="user">` + m.pick("commercial", "education", "education, government", "") + "</" + list + ">"
+		s += "<" + list + ` type="user">` +
+			m.pick("commercial", "education", "education, government", "") + "</" + list + ">"
 	}
 	if m.chance(8) {
 		s += `<permits type="geo">` + m.pick("EU", "FR", "CH US", "eu") + "</permits>"
@@ -79,7 +80,8 @@ func (m *maker) licenceXML() string {
 	if m.chance(m.noise * 3) {
 		s += m.pick("<legal type=\"contact\">x</legal>", "<permit/>", `<permits type="usage">search</permits>`,
 			`<permits>ai-train</permits>`, `<permits type="kind">x</permits>`, "text", `<content url="/"/>`,
-			`<y:a xmlns:y="https://y.example/"><z/></y:a>`, "<payment/><payment type=\"free\"/>", "&amp;", "&unknown;", "<prohibits type=\"usage\"></prohibits>")
+			`<y:a xmlns:y="https://y.example/"><z/></y:a>`, "<payment/><payment type=\"free\"/>", "&amp;", "&unknown;",
+			"<prohibits type=\"usage\"></prohibits>")
 	}
 	return "<license>" + s + "</license>"
 }

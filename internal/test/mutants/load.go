@@ -75,7 +75,8 @@ type listed struct {
 // load parses and type-checks the packages of the module in dir that package conformance depends
 // on, and that package.
 func load(dir string) ([]*pkg, error) {
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./internal/conformance")
+	cmd := exec.Command("go", "list", "-export", "-deps",
+		"-json=ImportPath,Dir,Export,GoFiles", "./internal/conformance")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
