@@ -26,7 +26,7 @@ const forTests = "internal/test/"
 var siblings = map[string][]string{
 	"acap":       {},
 	"page":       {"acap", "coding", "hop"},
-	"policy":     {"acap", "address", "defect", "preference", "spool"},
+	"policy":     {"acap", "address", "defect", "gate", "preference", "spool"},
 	"preference": {"acap"},
 	"coding":     {},
 	"hop":        {"coding"},
@@ -35,7 +35,7 @@ var siblings = map[string][]string{
 	"memory":     {},
 	"address":    {},
 	"gate":       {"acap", "address", "coding", "hop", "memory"},
-	"fetch":      {"acap", "gate", "page", "policy", "terms"},
+	"fetch":      {"acap", "gate", "page", "terms"},
 	"kept":       {"acap", "snippet"},
 	"terms":      {"acap", "kept", "page", "snippet"},
 	"crawler":    {"acap", "address", "defect", "gate", "page", "spool", "memory"},

@@ -23,7 +23,9 @@ type Crawler struct {
 
 	SubTakeDowns bool // execute take-downs in sub-records (P1 2.3, C13)
 
-	Vocabularies []Vocabulary // vocabularies that the crawler obeys in addition to ACAP, RFC 9309 and conventional tags
+	// vocabularies that the crawler obeys in addition to ACAP, RFC 9309 and conventional tags; policy.Vocabularies
+	// returns those that came after ACAP
+	Vocabularies []Vocabulary
 
 	// newer usages for which the crawler collects pages: a page on which one of them is not allowed is
 	// neither preserved, indexed nor presented

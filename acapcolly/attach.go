@@ -96,7 +96,7 @@ func newPermissions(c *colly.Collector, o Options) (*Permissions, error) {
 	if store == nil {
 		store = policy.NewMemory()
 	}
-	p.policies = policy.New(fetch.PolicyFiles(g), who, store, policy.Options{Pace: g.Pace})
+	p.policies = policy.New(policy.Through(g), who, store, policy.Options{Pace: g.Pace})
 	g.Use(p.policies)
 	p.sources = terms.Sources{Policies: p.policies, Fetcher: fetch.NewResources(g, 0), Licences: p.policies}
 	return p, p.Attach(c)

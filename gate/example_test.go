@@ -10,7 +10,6 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
@@ -31,7 +30,7 @@ func Example() {
 	who := acap.Crawler{Names: []string{"examplebot"}}
 	g := gate.New(gate.Options{UserAgent: "examplebot/1.0"})
 	defer g.Close()
-	policies := policy.New(fetch.PolicyFiles(g), who, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	policies := policy.New(policy.Through(g), who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies)
 	if u, err := url.Parse(paper.URL); err == nil {

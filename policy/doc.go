@@ -20,4 +20,6 @@
 //	why.go         why a file could not be read, for every reader
 //	store.go       Store, Version, Document; the store in memory
 //	bolt.go        the store on disk
+//	through.go     a Fetcher that sends its requests through a gate
+//	vocabularies.go the vocabularies that came after ACAP, for acap.Crawler
 package policy

@@ -53,3 +53,24 @@ func Example() {
 	// none true nothing is said about it
 	// unreachable false its policy could not be read (robots.txt could not be read: no answer)
 }
+
+// A crawler may also read the vocabularies that came after ACAP. The strictest statement decides.
+func ExampleVocabularies() {
+	web := files{"http://paper.example/robots.txt": "User-agent: *\nAllow: /\nContent-Usage: train-ai=n\n"}
+	vocabularies, err := policy.Vocabularies()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	who := acap.Crawler{Names: []string{"examplebot"}, Vocabularies: vocabularies}
+	authority := policy.New(web, who, policy.NewMemory(), policy.Options{})
+	defer authority.Close()
+	u := &url.URL{Scheme: "http", Host: "paper.example", Path: "/"}
+	origin, err := authority.Origin(context.Background(), u)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(origin.Policy.Decide(acap.TrainAI, acap.NewResource(u)).Why())
+	// Output: prohibited by http://paper.example/robots.txt:3: Content-Usage: train-ai=n
+}

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/internal/present"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
@@ -32,7 +31,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	found, err := s.Search(ctx, present.Query{Text: "ferry"}, present.Reader{})
+	found, err := s.Search(ctx, site.Query{Text: "ferry"}, site.Reader{})
 	if err != nil {
 		log.Fatal(err)
 	}

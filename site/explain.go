@@ -58,7 +58,7 @@ func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past explain.P
 	defer g.Close()
 	nameHosts(g, past.Seeds)
 	g.Name(u)
-	policies := policy.New(fetch.PolicyFiles(g), who, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	policies := policy.New(policy.Through(g), who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies.For(own))
 	if o.Fetch {

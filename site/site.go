@@ -22,7 +22,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/cluster"
 	"github.com/acapcrawl/acapcrawl/internal/defect"
 	"github.com/acapcrawl/acapcrawl/internal/disk"
-	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/internal/holdings"
 	"github.com/acapcrawl/acapcrawl/internal/memory"
 	"github.com/acapcrawl/acapcrawl/internal/present"
@@ -221,7 +220,7 @@ func (s *Site) open(rules actions.Options) error {
 	if s.shared.Load() || s.cfg.Cluster.Servers != "" {
 		o.Shared = sharedPolicies{s.orders}
 	}
-	s.policy = policy.New(fetch.PolicyFiles(s.gate), s.who, policies, o)
+	s.policy = policy.New(policy.Through(s.gate), s.who, policies, o)
 	return s.orders.open()
 }
 

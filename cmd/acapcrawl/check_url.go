@@ -68,7 +68,7 @@ func (c *Command) openLiveSite(cfg *config.Config, named []*url.URL) (*liveSite,
 	for _, u := range named {
 		g.Name(u)
 	}
-	answers := &check.Answers{Fetcher: fetch.PolicyFiles(g)}
+	answers := &check.Answers{Fetcher: policy.Through(g)}
 	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	g.Use(policies.For(own))
 	resources := fetch.NewResources(g, time.Hour) // fetch a resource once for all crawlers

@@ -12,7 +12,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/internal/check"
 	"github.com/acapcrawl/acapcrawl/internal/convert"
-	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/site"
 )
@@ -92,7 +91,7 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	g.Name(u)
 	newer := vocabularies(cfg)
 	anyone := acap.Crawler{Vocabularies: newer}
-	policies := policy.New(fetch.PolicyFiles(g), anyone, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	policies := policy.New(policy.Through(g), anyone, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies)
 	who.Vocabularies = newer // robots.txt must permit this crawler to read tdmrep.json, which is then read for all
