@@ -126,12 +126,13 @@ type replica struct {
 	detached bool
 	record   replicaRecord // as committed
 	claimed  bool
-	next     uint64   // number of the next copy
-	attempt  uint64   // number of the last attempt of this process to store a copy
-	sent     uint64   // greatest number of a key whose copy may exist
-	strays   []uint64 // keys of failed transactions whose copies may exist
-	down     time.Time
-	local    bool // the transaction commits without copies
+	next     uint64    // number of the next copy
+	attempt  uint64    // number of the last attempt of this process to store a copy
+	sent     uint64    // greatest number of a key whose copy may exist
+	strays   []uint64  // keys of failed transactions whose copies may exist
+	down     time.Time // until then no copies are tried, because the last attempt failed
+	failed   error     // why it failed
+	local    bool      // the transaction commits without copies
 	replaced error
 
 	kick    chan struct{} // makes the goroutine of keepCopies look around

@@ -31,7 +31,8 @@ func (t *txn) replicate() error {
 		return &replicaError{r.replaced}
 	}
 	if left := time.Until(r.down); left > 0 {
-		return &replicaError{fmt.Errorf("they failed a moment ago, and are tried again in %s", left.Round(time.Second))}
+		return &replicaError{fmt.Errorf("they failed a moment ago, and are tried again in %s: %w",
+			left.Round(time.Second), r.failed)}
 	}
 	ctx, cancel := t.a.life, context.CancelFunc(func() {})
 	if t.erases {
@@ -44,7 +45,7 @@ func (t *txn) replicate() error {
 		r.replaced = err
 		return &replicaError{err}
 	case err != nil:
-		r.down = time.Now().Add(downPause)
+		r.down, r.failed = time.Now().Add(downPause), err
 		return &replicaError{err}
 	}
 	return t.record.put(t.tx.Tx)

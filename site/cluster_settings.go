@@ -12,12 +12,13 @@ import (
 )
 
 // SharedSettings returns the settings that all nodes of the cluster have, for config.Input.Shared. It returns none if
-// cfg names no cluster, or if the servers have no cluster yet.
-func SharedSettings(ctx context.Context, cfg *config.Config) (map[string]any, error) {
+// cfg names no cluster, or if the servers have no cluster yet. Servers that elect a leader are asked again for
+// cluster.ElectionTime; waiting is called before, if it is not nil.
+func SharedSettings(ctx context.Context, cfg *config.Config, waiting func()) (map[string]any, error) {
 	if cfg.Cluster.Servers == "" {
 		return nil, nil
 	}
-	s, found, err := cluster.ReadSettings(ctx, ClusterOptions(cfg))
+	s, found, err := cluster.ReadSettings(ctx, ClusterOptions(cfg), waiting)
 	if err != nil || !found {
 		return nil, ClusterError(err)
 	}

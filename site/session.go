@@ -34,8 +34,9 @@ type session struct {
 	scripts   *scripts // runs the scripts of pages; nil: none run
 	refetch   bool     // visit every page again, even if visited before
 	recrawl   crawler.Recrawl
-	sitemaps  bool     // read the sitemaps that robots.txt names
-	drop      []string // query parameters to ignore in addresses
+	sitemaps  bool            // read the sitemaps that robots.txt names
+	drop      []string        // query parameters to ignore in addresses
+	ending    <-chan struct{} // closed when the crawl is to end
 
 	mu         sync.Mutex
 	executions map[string]*execution // keyed by origin
@@ -65,7 +66,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 		}
 	}()
 	c = &session{site: s, executions: map[string]*execution{}, listed: map[string]bool{}, log: s.o.Log,
-		received: o.Received, sitemaps: s.cfg.Sitemaps && !o.requests, drop: s.cfg.DropParameters,
+		received: o.Received, ending: ctx.Done(), sitemaps: s.cfg.Sitemaps && !o.requests, drop: s.cfg.DropParameters,
 		resources: fetch.NewResources(s.gate, 0), refetch: o.Refetch,
 		recrawl: crawler.Recrawl{Min: s.cfg.RecrawlMin, Max: s.cfg.RecrawlMax}}
 	if err = s.closeHoldings(); err != nil { // holdings that are already open use other policies than a crawl does
@@ -259,8 +260,11 @@ func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 
 // receive does the work of Receive after the scripts of the page have run. It also stores what they requested.
 func (s *session) receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
-	r, err := s.holdings.Receive(ctx, pg)
-	if err != nil {
+	var r holdings.Receipt
+	if err := s.store(pg.URL(), func() (err error) {
+		r, err = s.holdings.Receive(ctx, pg)
+		return err
+	}); err != nil {
 		return crawler.Receipt{}, err
 	}
 	if r.TakenDown != nil { // if the policy changed during the fetch, the page may have been stored for a moment
@@ -334,9 +338,15 @@ func (s *session) Part(ctx context.Context, address string) (crawler.Part, error
 		return crawler.Part{}, nil
 	}
 	got := crawler.Part{Hops: t.Hops, Err: failed}
-	got.Unchanged, err = s.holdings.ReceivePart(context.WithoutCancel(ctx), address, fetch.PageOf(t),
-		fetch.NoAnswer(failed))
-	return got, err
+	u, err := url.Parse(address)
+	if err != nil {
+		return got, err
+	}
+	return got, s.store(u, func() (err error) {
+		got.Unchanged, err = s.holdings.ReceivePart(context.WithoutCancel(ctx), address, fetch.PageOf(t),
+			fetch.NoAnswer(failed))
+		return err
+	})
 }
 
 // queueParts queues resources that stored pages require. It is called for pages that were checked
@@ -358,5 +368,9 @@ func (s *session) Condition(address string) http.Header {
 // Lead records that the addresses in from redirect to the page at to, which this run has already
 // received.
 func (s *session) Lead(ctx context.Context, from []page.Hop, to string) error {
-	return s.holdings.Lead(ctx, from, to)
+	u, err := url.Parse(to)
+	if err != nil {
+		return err
+	}
+	return s.store(u, func() error { return s.holdings.Lead(ctx, from, to) })
 }

@@ -268,7 +268,10 @@ func (c *Command) joinSettings(ctx context.Context, cmd *cobra.Command, first bo
 	if err != nil || cfg.Cluster.Servers == "" {
 		return cfg, err
 	}
-	shared, err := site.SharedSettings(ctx, cfg)
+	shared, err := site.SharedSettings(ctx, cfg, func() {
+		fmt.Fprintf(c.Stderr, "Notice: too few servers of the cluster answer; they are asked again for %s\n",
+			cluster.ElectionTime)
+	})
 	if err != nil {
 		return nil, faultOf(err)
 	}

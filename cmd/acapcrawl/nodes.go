@@ -117,6 +117,10 @@ func (c *Command) openNodes(ctx context.Context, cfg *config.Config) (*nodes, er
 	if err != nil {
 		return nil, clusterFault(err)
 	}
+	if !caller.Quorum() {
+		fmt.Fprintln(c.Stderr, "Notice: too few servers of the cluster run, so only nodes that answer at this moment "+
+			"are asked")
+	}
 	return &nodes{caller: caller, bold: c.Bold}, nil
 }
 

@@ -21,26 +21,51 @@ type Peer struct {
 
 // Caller is a connection of a process that calls nodes and is not a node itself. It is safe for concurrent use.
 type Caller struct {
-	link     *link
+	link     *link // without stores if the servers had no quorum when it was opened
 	clock    Clock
 	settings Settings
 }
 
-// Open connects to the cluster. The error wraps ErrNoQuorum or is ErrNoCluster.
+// Open connects to the cluster. Without a quorum the Caller knows only the nodes that answer it. The error wraps
+// ErrNoQuorum if none does, or is ErrNoCluster.
 func Open(ctx context.Context, o Options) (*Caller, error) {
-	l, settings, err := reach(ctx, o)
+	nc, err := dialServers(o)
 	if err != nil {
 		return nil, err
 	}
-	return &Caller{l, o.clock(), settings}, nil
+	c := &Caller{link: &link{nc: nc}, clock: o.clock()}
+	if err = c.link.open(ctx, c.clock); err == nil {
+		c.settings, _, err = c.link.settings(ctx)
+	}
+	if errors.Is(err, ErrNoQuorum) {
+		c.link.closeBuckets()
+		if peers, askErr := c.Members(ctx); askErr == nil && len(peers) > 0 {
+			return c, nil
+		}
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // Close ends the connection.
 func (c *Caller) Close() { c.link.close() }
 
-// Members returns the nodes whose leases have not expired, by name. If the servers do not answer, it returns those
-// that they announced last.
+// Quorum reports whether the servers had a quorum when the Caller was opened.
+func (c *Caller) Quorum() bool { return c.link.nodes != nil }
+
+// Members returns the nodes whose leases have not expired, by name. If the servers do not answer any more, it returns
+// those that they announced last; without a quorum from the beginning, those that answer.
 func (c *Caller) Members(ctx context.Context) (list []Peer, err error) {
+	if !c.Quorum() {
+		s, err := statusOfNodes(ctx, c.link.nc)
+		for _, n := range s.Nodes {
+			list = append(list, Peer{n.Node, n.Version, n.Reader})
+		}
+		return list, cmp.Or(err, ctx.Err())
+	}
 	for _, e := range c.link.nodes.list() {
 		now, err := currentLease(ctx, c.link.nodes, c.clock, c.settings.Lease, e)
 		if errors.Is(err, errMissing) {
@@ -61,8 +86,11 @@ func (c *Caller) Members(ctx context.Context) (list []Peer, err error) {
 }
 
 // Stopped returns the names of the nodes that may have archived pages and do not run, as the servers announced last.
-// Forgotten nodes are not included.
+// Removed nodes are not included. Without a quorum they are not known.
 func (c *Caller) Stopped(ctx context.Context) (list []string, err error) {
+	if !c.Quorum() {
+		return nil, nil
+	}
 	running, err := c.Members(ctx)
 	if err != nil {
 		return nil, err
@@ -75,8 +103,11 @@ func (c *Caller) Stopped(ctx context.Context) (list []string, err error) {
 	return list, nil
 }
 
-// Owner returns the node that crawls a host, as the servers announced last; "" if none does.
+// Owner returns the node that crawls a host, as the servers announced last; "" if none does, or without a quorum.
 func (c *Caller) Owner(host string) (string, error) {
+	if !c.Quorum() {
+		return "", nil
+	}
 	for _, e := range c.link.state.list() {
 		if e.key != tableKey {
 			continue

@@ -83,7 +83,7 @@ func dialServers(o Options) (*nats.Conn, error) {
 func unreachable(err error) error {
 	for _, is := range []error{nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed, nats.ErrDisconnected,
 		nats.ErrConnectionReconnecting, nats.ErrNoServers, nats.ErrJetStreamNotEnabled, context.DeadlineExceeded,
-		jetstream.ErrNoStreamResponse, jetstream.ErrJetStreamNotEnabled} {
+		jetstream.ErrNoStreamResponse, jetstream.ErrJetStreamNotEnabled, jetstream.ErrAsyncPublishTimeout} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w (%w)", ErrNoQuorum, err)
 		}

@@ -25,7 +25,7 @@ const (
 	ordersPrefix  = "acapcrawl.orders."      // and a kind, and the hash of a key
 	orderHint     = "acapcrawl.hint.orders"  // there are new orders
 	readingHint   = "acapcrawl.hint.reading" // with an origin: somebody wants its policy to be read again
-	askSubject    = "acapcrawl.ask"          // each node answers with its NodeStatus
+	askSubject    = "acapcrawl.ask"          // each node and reader answers with its NodeStatus
 )
 
 func journalSubject(partition int) string { return journalPrefix + strconv.Itoa(partition) }

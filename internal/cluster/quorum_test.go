@@ -62,10 +62,22 @@ func TestQuorumLost(t *testing.T) {
 	} else if !errors.Is(err, ErrNoQuorum) {
 		t.Errorf("joining without a quorum: %v", err)
 	}
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatalf("a caller without a quorum: %v", err)
+	}
+	defer c.Close()
+	if list, err := c.Members(t.Context()); err != nil || len(list) != 1 || list[0].Node != "a" || c.Quorum() {
+		t.Errorf("the nodes that answer a caller are %v, %v", list, err)
+	}
 	wrote := make(chan error, 1)
 	go func() { wrote <- fa.write(0, fakePut{Address: "http://a.example/later"}) }()
-	servers.Restart(1)
-	servers.Restart(2)
+	if _, found, err := readSettings(t.Context(), o, func() {
+		servers.Restart(1)
+		servers.Restart(2)
+	}, time.Minute); err != nil || !found {
+		t.Errorf("the settings are not read when the servers have come back: %t, %v", found, err)
+	}
 	eventually(t, "the node goes on", func() bool { return a.remaining() > 0 })
 	if err := <-wrote; err != nil {
 		t.Errorf("what was to be written without a quorum: %v", err)

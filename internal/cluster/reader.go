@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+
+	"github.com/nats-io/nats.go"
 )
 
 // OtherError means that the servers have a cluster other than the one to which a data directory belongs.
@@ -53,6 +55,11 @@ func Attend(ctx context.Context, o Options, waiting func()) (*Reader, error) {
 		l.close()
 		return nil, err
 	}
+	// without this subscription, the reader is only missing for callers that find no quorum
+	_, _ = l.nc.Subscribe(askSubject, func(msg *nats.Msg) {
+		until := r.lease.clock.Now().Add(r.lease.remaining() + settings.Margin)
+		answerOfNode{r.value.status(0, until), settings.ID, settings.Partitions}.respond(msg)
+	})
 	keeping, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	r.tasks.Go(func() { r.keep(keeping) })

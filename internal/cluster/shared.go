@@ -5,18 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 )
 
-// ReadSettings returns the settings of a cluster. found is false if the servers have no cluster yet.
-func ReadSettings(ctx context.Context, o Options) (s Settings, found bool, err error) {
-	l, s, err := reach(ctx, o)
-	if errors.Is(err, errNoCluster) {
-		return s, false, nil
-	} else if err != nil {
+// ReadSettings returns the settings of a cluster. found is false if the servers have no cluster yet. Servers that can be
+// reached but have no quorum are asked again for ElectionTime; waiting is called before, if it is not nil.
+func ReadSettings(ctx context.Context, o Options, waiting func()) (s Settings, found bool, err error) {
+	return readSettings(ctx, o, waiting, ElectionTime)
+}
+
+func readSettings(ctx context.Context, o Options, waiting func(), limit time.Duration) (s Settings, found bool,
+	err error) {
+	nc, err := dialServers(o)
+	if err != nil {
 		return s, false, err
 	}
-	l.close()
-	return s, true, nil
+	l := &link{nc: nc}
+	defer l.close()
+	for since := o.clock().Elapsed(); ; {
+		if err = l.open(ctx, o.clock()); err == nil {
+			s, _, err = l.settings(ctx)
+		}
+		switch {
+		case err == nil:
+			return s, true, nil
+		case errors.Is(err, errNoCluster):
+			return s, false, nil
+		case !errors.Is(err, ErrNoQuorum), o.clock().Elapsed()-since > limit:
+			return s, false, err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		l.closeBuckets()
+		if wait(ctx, retryPause) != nil {
+			return s, false, err
+		}
+	}
 }
 
 // UnknownError means that a setting is not one of those that all nodes of a cluster share.

@@ -161,7 +161,7 @@ func statusOfNodes(ctx context.Context, nc *nats.Conn) (s Status, err error) {
 			break
 		}
 		var a answerOfNode
-		if json.Unmarshal(msg.Data, &a) != nil || a.Node == "" {
+		if json.Unmarshal(msg.Data, &a) != nil || ValidName(a.Node) != nil {
 			continue // the message of a node of another version, or of no node
 		}
 		s.Cluster, s.Partitions.Total = a.Cluster, a.Total
@@ -190,10 +190,13 @@ type answerOfNode struct {
 func (n *Node) answerStatus(msg *nats.Msg) {
 	v := n.member.lease.current()
 	v.Report = n.report()
-	a := answerOfNode{v.status(len(n.inState(open, closing)), n.clock.Now().Add(n.remaining()+n.settings.Margin)),
-		n.settings.ID, n.settings.Partitions}
+	until := n.clock.Now().Add(n.remaining() + n.settings.Margin)
+	answerOfNode{v.status(len(n.inState(open, closing)), until), n.settings.ID, n.settings.Partitions}.respond(msg)
+}
+
+func (a answerOfNode) respond(msg *nats.Msg) {
 	if text, err := json.Marshal(a); err == nil {
-		_ = msg.Respond(text) // without an answer the caller does not list this node
+		_ = msg.Respond(text) // without an answer whoever asks does not list the node
 	}
 }
 
