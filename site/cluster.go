@@ -83,7 +83,10 @@ func (s *Site) joinCluster(ctx context.Context) error {
 		return m.otherCluster(s.cfg.Data, id)
 	}
 	m.Cluster = id
-	if err := m.write(s.cfg.Data); err != nil {
+	if err = checkClusterKey(ctx, s.cfg); err == nil {
+		err = m.write(s.cfg.Data)
+	}
+	if err != nil {
 		n.Abandon()
 		return err
 	}
@@ -154,7 +157,7 @@ func ClusterError(err error) error {
 	var used *cluster.InUseError
 	var differs *cluster.DifferentError
 	var clock *cluster.ClockError
-	var forgotten *cluster.RemovedError
+	var removed *cluster.RemovedError
 	switch {
 	case errors.As(err, &used):
 		return &UsageError{err, "give this machine another name with --node, and its own data directory"}
@@ -163,7 +166,7 @@ func ClusterError(err error) error {
 			"cluster set"}
 	case errors.As(err, &clock):
 		return &FailedError{err, "synchronize the clocks, for example with chrony"}
-	case errors.As(err, &forgotten):
+	case errors.As(err, &removed):
 		return &UsageError{err, "use a new data directory with --data"}
 	case errors.Is(err, cluster.ErrNoQuorum):
 		return &FailedError{err, "check the addresses in --cluster, and that most of the servers run"}

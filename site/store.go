@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -29,19 +30,40 @@ func archiveOptions(cfg *config.Config, epoch func() uint64) (o archive.Options,
 	if cfg.Cluster.KeyFile == "" || cfg.Cluster.Servers == "" || node == "" {
 		return o, nil
 	}
-	secret, err := readClusterKey(cfg.Cluster.KeyFile)
+	secret, keys, err := clusterKeys(cfg, node)
 	if err != nil {
 		return o, err
+	}
+	o.Replica = &archive.Replica{Records: store.Records(), Keys: pageKeys{keys}, Secret: secret, Epoch: epoch}
+	return o, nil
+}
+
+// clusterKeys returns the key of the cluster, and the copies of a node's page keys that are encrypted with it.
+func clusterKeys(cfg *config.Config, node string) (secret []byte, keys *cluster.PageKeys, err error) {
+	if secret, err = readClusterKey(cfg.Cluster.KeyFile); err != nil {
+		return nil, nil, err
 	}
 	check, err := archive.SecretCheck(secret)
 	if err != nil {
-		return o, err
+		return nil, nil, err
 	}
 	reach := ClusterOptions(cfg)
 	reach.Node = node
-	o.Replica = &archive.Replica{Records: store.Records(), Keys: pageKeys{cluster.NewPageKeys(reach, check)},
-		Secret: secret, Epoch: epoch}
-	return o, nil
+	return secret, cluster.NewPageKeys(reach, check), nil
+}
+
+// checkClusterKey returns a *UsageError if the other nodes of the cluster use another key.
+func checkClusterKey(ctx context.Context, cfg *config.Config) error {
+	if copiesOf(cfg) != cluster.CopiesObjectStore {
+		return nil
+	}
+	_, keys, err := clusterKeys(cfg, cfg.Cluster.Node)
+	if err != nil {
+		return err
+	}
+	defer keys.Close()
+	err = keys.Check(ctx)
+	return cmp.Or(wrongStore(err), ClusterError(err))
 }
 
 // copiesOf returns where the pages of a node are, for cluster.Options.Copies.

@@ -327,6 +327,10 @@ func TestClusterKeyFile(t *testing.T) {
 	if said := n.call("old", statusUsage, "crawl", ferry); !strings.Contains(said, "another key of the cluster") {
 		t.Error(said)
 	}
+	if said := n.call("other", statusUsage, "crawl", "--node", "c", "--delay", "0", "--depth", "0",
+		ferry); !strings.Contains(said, "another key") {
+		t.Error(said)
+	}
 	n.call("new", statusUsage, "archive", "recover")
 	n.write("key", strings.Repeat("01", 32))
 	n.call("new", statusDone, "archive", "recover")

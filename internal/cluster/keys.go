@@ -66,6 +66,9 @@ func (p *PageKeys) Close() {
 	}
 }
 
+// Check returns ErrClusterKey if the other nodes use another key.
+func (p *PageKeys) Check(ctx context.Context) error { return p.open(ctx) }
+
 // open connects to the servers, makes the bucket if there is none, and checks that all nodes use the same key.
 func (p *PageKeys) open(ctx context.Context) (err error) {
 	p.mu.Lock()
