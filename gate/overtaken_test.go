@@ -136,6 +136,27 @@ func TestDecidedAgainOnSharedConnection(t *testing.T) {
 	}
 }
 
+// No request has a Range header: a part of a page does not show what the rest of it prohibits.
+func TestNoRange(t *testing.T) {
+	s := newSite(t, func(_ http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Range") + r.Header.Get("If-Range"); got != "" {
+			t.Errorf("Range or If-Range is %q", got)
+		}
+	})
+	g := newGate(t, Options{}, rule(open), s)
+	req, err := http.NewRequestWithContext(With(t.Context(), PageRequest, nil), "GET", s.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Range", "bytes=100-")
+	req.Header.Set("If-Range", `"v1"`)
+	resp, err := g.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
 // No request has a Referer header, which would send the query of one host to another.
 func TestNoReferer(t *testing.T) {
 	var referers []string

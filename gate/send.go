@@ -317,6 +317,9 @@ func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.C
 	h.Del("Upgrade")
 	// http.Client adds Referer after redirects; it contains the query of the previous address
 	h.Del("Referer")
+	// a part of a page does not show what the rest of it prohibits
+	h.Del("Range")
+	h.Del("If-Range")
 	// http.Client copies the conditional header fields of the first request to the requests after
 	// redirects
 	if before := first(req); before != req {
