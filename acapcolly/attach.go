@@ -1,6 +1,7 @@
 package acapcolly
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/address"
 	"github.com/acapcrawl/acapcrawl/internal/fetch"
 	"github.com/acapcrawl/acapcrawl/internal/preference"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -41,28 +43,54 @@ type Options struct {
 type Permissions struct {
 	agent    string // sent as User-Agent
 	gate     *gate.Gate
+	maxBody  int64 // limit of the gate for a body in bytes
 	policies *policy.Authority
 	sources  terms.Sources
 	links    *links
 
-	mu     sync.Mutex
-	last   uint64                                 // number of the last visit
-	visits map[uint64]*visit                      // by number; a visit stays while its colly.Request is reachable
-	number map[weak.Pointer[colly.Request]]uint64 // number of the visit of a request
+	mu       sync.Mutex
+	attached []*colly.Collector
+	last     uint64                                 // number of the last visit
+	visits   map[uint64]*visit                      // by number; a visit stays while its colly.Request is reachable
+	number   map[weak.Pointer[colly.Request]]uint64 // number of the visit of a request
 }
 
 // Attach makes c obey the permissions of publishers. It must be called before callbacks are registered and before c
-// makes a request. After an error, c makes no request at all: each fails with this error.
+// makes a request. After an error, c makes no request at all: each fails with this error, also if the transport is
+// replaced later. The exception is a collector that is already attached: it stays attached.
 func Attach(c *colly.Collector, o Options) (*Permissions, error) {
+	if isAttached(c) {
+		return nil, errAttached
+	}
 	p, err := newPermissions(c, o)
 	if err != nil {
-		c.IgnoreRobotsTxt, c.CacheDir = true, ""
+		stop(c, err)
 		c.WithTransport(refuseAll{err})
+		return nil, err
 	}
-	return p, err
+	return p, p.Attach(c)
 }
 
-// refuseAll is the transport of a collector that could not be attached.
+// stop makes every request of c fail, because c could not be attached.
+func stop(c *colly.Collector, err error) {
+	c.IgnoreRobotsTxt = true
+	avoidCache(c)
+	// Like ticket, this is not a valid name, so package net/http does not send the request.
+	name := fmt.Sprintf("acapcolly: the collector could not be attached: %s", err)
+	c.OnRequestHeaders(func(r *colly.Request) { (*r.Headers)[name] = nil })
+}
+
+// avoidCache makes c ignore its cache, also if CacheDir is set later.
+func avoidCache(c *colly.Collector) {
+	c.CacheDir = ""
+	c.OnRequest(func(r *colly.Request) {
+		if c.CacheDir != "" {
+			r.Headers.Set("Cache-Control", "no-cache")
+		}
+	})
+}
+
+// refuseAll is the transport of a collector that could not be attached, and of its clones.
 type refuseAll struct{ err error }
 
 func (r refuseAll) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -72,25 +100,35 @@ func (r refuseAll) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, r.err
 }
 
+// attachedKey is the key under which the context of an attached collector holds the collector itself. A clone has the
+// same context, so it is not attached.
+type attachedKey struct{}
+
+func isAttached(c *colly.Collector) bool { return c.Context.Value(attachedKey{}) == c }
+
+var errAttached = errors.New("the collector is already attached")
+
 func newPermissions(c *colly.Collector, o Options) (*Permissions, error) {
 	who, err := crawlerOf(c, o.Crawler)
 	if err != nil {
 		return nil, err
 	}
 	for _, seed := range o.Seeds {
-		if _, err := url.Parse(seed); err != nil {
-			return nil, fmt.Errorf("the seed %q is not an address: %w", seed, err)
+		if _, err := address.Parse(seed); err != nil {
+			return nil, fmt.Errorf("a seed is wrong: %w", err)
 		}
 	}
+	// Colly applies MaxBodySize itself. What it cuts off may contain META tags and links.
+	most := int64(max(c.MaxBodySize, leastBody))
 	g := gate.New(gate.Options{UserAgent: c.UserAgent, Delay: o.Delay, PerHost: o.PerHost, Timeout: o.Timeout,
-		MaxBody: int64(c.MaxBodySize), AllowPrivate: o.AllowPrivate, Proxy: o.Proxy})
-	p := &Permissions{agent: c.UserAgent, gate: g, visits: map[uint64]*visit{},
+		MaxBody: most, AllowPrivate: o.AllowPrivate, Proxy: noteProxy(o.Proxy)})
+	p := &Permissions{agent: c.UserAgent, gate: g, maxBody: most, visits: map[uint64]*visit{},
 		number: map[weak.Pointer[colly.Request]]uint64{}, links: newLinks()}
 	for _, seed := range o.Seeds {
 		if u, err := url.Parse(seed); err == nil {
 			g.Name(u)
 		}
-		p.links.permit(seed)
+		p.links.permit(1, keyOf(seed))
 	}
 	store := o.Store
 	if store == nil {
@@ -99,8 +137,11 @@ func newPermissions(c *colly.Collector, o Options) (*Permissions, error) {
 	p.policies = policy.New(policy.Through(g), who, store, policy.Options{Pace: g.Pace})
 	g.Use(p.policies)
 	p.sources = terms.Sources{Policies: p.policies, Fetcher: fetch.NewResources(g, 0), Licences: p.policies}
-	return p, p.Attach(c)
+	return p, nil
 }
+
+// leastBody is the least limit for the part of a body that is received and judged, in bytes.
+const leastBody = 32 << 20
 
 // crawlerOf completes the description of the crawler whose requests c sends.
 func crawlerOf(c *colly.Collector, who acap.Crawler) (acap.Crawler, error) {
@@ -127,33 +168,36 @@ func crawlerOf(c *colly.Collector, who acap.Crawler) (acap.Crawler, error) {
 }
 
 // Attach makes a further collector obey the same permissions, for example a clone of the first one. It must be called
-// before the collector makes a request. Its User-Agent must be that of the first one.
+// before callbacks are registered and before the collector makes a request. Its User-Agent must be that of the first
+// one. After an error, the collector makes no request at all, unless it is already attached.
 func (p *Permissions) Attach(c *colly.Collector) error {
-	if c.UserAgent != p.agent {
-		return fmt.Errorf("the User-Agent %q is another one than %q, for which permissions are evaluated", c.UserAgent,
-			p.agent)
+	if isAttached(c) {
+		return errAttached
 	}
-	c.IgnoreRobotsTxt, c.CacheDir = true, ""
+	if c.UserAgent != p.agent {
+		err := fmt.Errorf("the User-Agent %q is another one than %q, for which permissions are evaluated", c.UserAgent,
+			p.agent)
+		stop(c, err)
+		return err
+	}
+	c.Context = context.WithValue(c.Context, attachedKey{}, c)
+	p.mu.Lock()
+	p.attached = append(p.attached, c)
+	p.mu.Unlock()
+	c.IgnoreRobotsTxt = true
+	avoidCache(c)
 	c.SetRequestTimeout(0)
 	c.WithTransport(&transport{p})
 	c.OnRequestHeaders(p.begin)
 	c.OnResponse(p.withhold)
 	c.OnError(func(r *colly.Response, err error) {
-		refusal, is := errors.AsType[*LinkRefusal](err)
-		if is && !c.AllowURLRevisit && !p.links.wait(refusal.URL, r.Request) {
-			_ = r.Request.Retry() // its error arrives in OnError, too
+		if refusal, is := errors.AsType[*LinkRefusal](err); is && !c.AllowURLRevisit {
+			p.links.wait(refusal.URL, newWaiting(c, r.Request))
 		}
-		p.askAgain() // an answer such as 404 may have links, too
+		p.askAgain(c) // an answer such as 404 may have links, too
 	})
-	c.OnScraped(func(*colly.Response) { p.askAgain() })
+	c.OnScraped(func(*colly.Response) { p.askAgain(c) })
 	return nil
-}
-
-// askAgain begins the requests again that were refused and are permitted by now.
-func (p *Permissions) askAgain() {
-	for _, r := range p.links.takeDue() {
-		_ = r.Retry() // its error arrives in OnError, too
-	}
 }
 
 // Close closes idle connections and the store of the policies.

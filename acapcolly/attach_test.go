@@ -197,16 +197,20 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// If a program replaces the transport or the client after Attach, nothing is sent, and the error says why. A response
-// from a cache reaches no callback with its content.
-func TestTransportReplaced(t *testing.T) {
-	for name, change := range map[string]func(*colly.Collector){
+// replacements are the ways to replace the transport of a collector.
+func replacements() map[string]func(*colly.Collector) {
+	return map[string]func(*colly.Collector){
 		"SetClient":     func(c *colly.Collector) { c.SetClient(&http.Client{}) },
 		"WithTransport": func(c *colly.Collector) { c.WithTransport(&http.Transport{}) },
 		"SetProxyFunc": func(c *colly.Collector) {
 			c.SetProxyFunc(func(*http.Request) (*url.URL, error) { return nil, nil })
 		},
-	} {
+	}
+}
+
+// If a program replaces the transport or the client after Attach, nothing is sent, and the error says why.
+func TestTransportReplaced(t *testing.T) {
+	for name, change := range replacements() {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			html(s, "/", "page")
@@ -222,6 +226,7 @@ func TestTransportReplaced(t *testing.T) {
 	}
 }
 
+// CacheDir has no effect after Attach: each visit is a request.
 func TestCacheDir(t *testing.T) {
 	s := newSite(t)
 	html(s, "/", "page")
@@ -230,11 +235,14 @@ func TestCacheDir(t *testing.T) {
 	if err := plain.Visit(s.URL + "/"); err != nil {
 		t.Fatal(err)
 	}
-	c := attach(t, Options{Seeds: []string{s.URL}})
+	html(s, "/", "new page")
+	c := attach(t, Options{Seeds: []string{s.URL}}, colly.AllowURLRevisit())
 	c.CacheDir = dir
-	_ = c.Visit(s.URL + "/")
-	if len(c.pages) > 0 && strings.Contains(c.pages[0], "page") {
-		t.Errorf("callbacks saw %q", c.pages)
+	for range 2 {
+		_ = c.Visit(s.URL + "/")
+	}
+	if len(c.pages) != 2 || !has(c.pages[0], "new page") || !has(c.pages[1], "new page") || s.Asked("/") != 3 {
+		t.Errorf("callbacks saw %q, and the site was asked for %s", c.pages, paths(s))
 	}
 }
 

@@ -4,12 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-
-	"github.com/PuerkitoBio/goquery"
-	"github.com/gocolly/colly/v2"
-	whatwg "github.com/nlnwa/whatwg-url/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/address"
@@ -39,7 +34,7 @@ type links struct {
 	mu        sync.Mutex
 	permitted map[linkKey]struct{}
 	refused   map[linkKey]*refused
-	due       []*colly.Request // requests that were refused and are permitted by now
+	due       []waiting // requests that were refused and are permitted by now
 }
 
 // linkKey is a hash of an address in normal form.
@@ -47,16 +42,13 @@ type linkKey [16]byte
 
 // refused is a link that no page permits to follow so far.
 type refused struct {
-	why     LinkRefusal
-	waiting *colly.Request // a request that was refused; nil: none
+	why     *LinkRefusal // without URL, because the links of a page share it
+	waiting []waiting
 }
 
 func newLinks() *links {
 	return &links{permitted: map[linkKey]struct{}{}, refused: map[linkKey]*refused{}}
 }
-
-// spelling parses addresses as Colly does, which spells some of them in another way than package page.
-var spelling = whatwg.NewParser(whatwg.WithPercentEncodeSinglePercentSign())
 
 // keyOf returns the key of an address, in the spelling of Colly and in normal form, if it has one.
 func keyOf(link string) linkKey {
@@ -70,16 +62,24 @@ func keyOf(link string) linkKey {
 	return linkKey(sum[:16])
 }
 
-// permit notes that links may be followed.
-func (l *links) permit(list ...string) {
+func keysOf(list []string) []linkKey {
+	keys := make([]linkKey, len(list))
+	for i, link := range list {
+		keys[i] = keyOf(link)
+	}
+	return keys
+}
+
+// permit notes that links may be followed. depth is the Depth that Colly would give to requests for them.
+func (l *links) permit(depth int, keys ...linkKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, link := range list {
-		key := keyOf(link)
+	for _, key := range keys {
 		l.permitted[key] = struct{}{}
 		if r := l.refused[key]; r != nil {
-			if r.waiting != nil {
-				l.due = append(l.due, r.waiting)
+			for _, w := range r.waiting {
+				w.request.Depth = min(w.request.Depth, depth)
+				l.due = append(l.due, w)
 			}
 			delete(l.refused, key)
 		}
@@ -87,7 +87,7 @@ func (l *links) permit(list ...string) {
 }
 
 // refuse notes that the link with this key may not be followed from a page.
-func (l *links) refuse(key linkKey, why LinkRefusal) {
+func (l *links) refuse(key linkKey, why *LinkRefusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, permitted := l.permitted[key]; !permitted && l.refused[key] == nil {
@@ -95,102 +95,62 @@ func (l *links) refuse(key linkKey, why LinkRefusal) {
 	}
 }
 
-// check returns a *LinkRefusal if an address is a link that may not be followed.
-func (l *links) check(link string) error {
+// pass returns a *LinkRefusal if an address is a link that may not be followed. Otherwise it notes that the address
+// may be requested again, whatever pages say later: a page may refuse a link to itself, for example.
+func (l *links) pass(link string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.refused[keyOf(link)]; r != nil {
-		why := r.why
+	key := keyOf(link)
+	if r := l.refused[key]; r != nil {
+		why := *r.why
+		why.URL = link
 		return &why
 	}
+	l.permitted[key] = struct{}{}
 	return nil
 }
 
-// wait keeps a request for a link that was refused until a page permits the link. It returns false if that is so
-// already.
-func (l *links) wait(link string, r *colly.Request) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	known := l.refused[keyOf(link)]
-	if known != nil {
-		known.waiting = r
-	}
-	return known != nil
-}
-
-// takeDue returns the requests that were refused and are permitted by now, once.
-func (l *links) takeDue() (list []*colly.Request) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	list, l.due = l.due, nil
-	return list
-}
-
-// learn notes which links of a page may be followed, and which may not. If the page refuses any, all addresses in its
-// markup are refused that are not known to be permitted, however they are spelt and however many there are.
-func (l *links) learn(pg *page.Page, t *terms.Reached) {
-	var permitted []string
-	if t.Open(acap.Follow) {
-		permitted, _ = t.Links()
-		permitted = append(permitted, t.Requisites()...)
-	}
-	l.permit(permitted...)
-	open := map[linkKey]bool{}
-	for _, link := range permitted {
-		open[keyOf(link)] = true
-	}
+// learn notes which links of a page may be followed, and which may not. depth is the Depth of requests for them. If
+// the page refuses any, all addresses in its markup are refused that are not known to be permitted, however they are
+// spelt and however many there are.
+func (l *links) learn(pg *page.Page, t *terms.Reached, depth int) {
 	marked, complete := pg.NoFollow()
-	refused := slices.DeleteFunc(slices.Concat(marked, pg.Links(page.Cut{}), pg.Requisites(page.Cut{})),
-		func(link string) bool { return open[keyOf(link)] })
-	if len(refused) == 0 && complete && t.Decide(acap.Follow).Allowed {
-		return
+	written := writtenIn(pg)
+	why, byRel := refusalOf(pg, t), LinkRefusal{Page: pg.URL().String(), Decision: t.Decide(acap.Follow)}
+	whole := why.Decision.Allowed && complete && len(t.PermissionLinks()) == 0
+	var permitted []linkKey
+	if t.Open(acap.Follow) {
+		followed, _ := t.Links()
+		permitted = keysOf(slices.Concat(followed, t.Requisites()))
 	}
-	permits := t.Decide(acap.Follow).Allowed
-	why, byRel := refusalOf(pg, t), map[string]bool{}
-	for _, link := range marked {
-		byRel[link] = true
+	for _, w := range written {
+		if whole && w.plain && !w.marked {
+			permitted = append(permitted, w.key)
+		}
 	}
-	for _, link := range append(refused, writtenLinks(pg)...) {
-		key := keyOf(link)
-		if open[key] {
-			continue
+	l.permit(depth, permitted...)
+	if byRel.Decision.Allowed {
+		byRel.Why = "the page marks it with rel=nofollow"
+	}
+	refuse := func(why *LinkRefusal, keys ...linkKey) {
+		for _, key := range keys {
+			l.refuse(key, why) // no effect if the page permits it elsewhere
 		}
-		one := why
-		if one.URL = link; byRel[link] && permits {
-			one.Why = "the page marks it with rel=nofollow"
+	}
+	refuse(&byRel, keysOf(marked)...)
+	for _, w := range written {
+		if w.marked {
+			refuse(&byRel, w.key)
+		} else if !whole {
+			refuse(&why, w.key)
 		}
-		l.refuse(key, one)
+	}
+	if !whole {
+		refuse(&why, keysOf(slices.Concat(pg.Links(page.Cut{}), pg.Requisites(page.Cut{})))...)
 	}
 }
 
-// writtenLinks returns all addresses in the markup of a page, resolved as Colly does.
-func writtenLinks(pg *page.Page) (list []string) {
-	if !pg.HTML() {
-		return nil
-	}
-	doc, err := goquery.NewDocumentFromReader(strings.NewReader(pg.Source()))
-	if err != nil {
-		return nil // reading from memory cannot fail
-	}
-	base := pg.URL().String()
-	if href, found := doc.Find("base[href]").Attr("href"); found {
-		if u, err := spelling.ParseRef(base, href); err == nil {
-			base = u.Href(false)
-		}
-	}
-	doc.Find("[href], [src], [action], [data]").Each(func(_ int, s *goquery.Selection) {
-		for _, name := range []string{"href", "src", "action", "data"} {
-			value, found := s.Attr(name)
-			if u, err := spelling.ParseRef(base, value); found && err == nil {
-				list = append(list, u.Href(true))
-			}
-		}
-	})
-	return list
-}
-
-// refusalOf explains why links of a page may not be followed. A link that the page marks with rel=nofollow has another
-// reason, if the decision permits to follow the others.
+// refusalOf explains why links of a page may not be followed that it does not mark with rel=nofollow.
 func refusalOf(pg *page.Page, t *terms.Reached) LinkRefusal {
 	r := LinkRefusal{Page: pg.URL().String(), Decision: t.Decide(acap.Follow)}
 	if !r.Decision.Allowed {

@@ -63,15 +63,46 @@ func TestLinkPermittedElsewhere(t *testing.T) {
 func TestLinkSpelling(t *testing.T) {
 	s := newSite(t)
 	html(s, "/", `<meta name=robots content=nofollow><a href="/a\b">1</a><a href="/q?a'b">2</a><a href="http:rel">3</a>
-		<a href=" /blank ">4</a><a href="/%7euser">5</a><link rel=next href=/next><form action=/form></form>`)
+		<a href=" /blank ">4</a><a href="/%7euser">5</a><link rel=next href=/next><form action=/form></form>
+		<button formaction=/send>s</button><a ping="/ping /pong" href=/>p</a><q cite=/cite>q</q>
+		<img longdesc=/long data-src=lazy.png data-srcset="/one.png 1x, /two.png 2x"><p data-href=next.html data-url=/u>
+		<meta property=og:image content=/og.png>`)
 	c := attach(t, Options{Seeds: []string{s.URL}})
-	for _, name := range []string{"href", "action"} {
+	for _, name := range []string{"ping", "data-srcset"} {
+		c.OnHTML("["+name+"]", func(e *colly.HTMLElement) {
+			for _, one := range strings.Split(e.Attr(name), " ") {
+				if strings.HasPrefix(one, "/") {
+					_ = e.Request.Visit(one)
+				}
+			}
+		})
+	}
+	for _, name := range []string{"href", "action", "formaction", "cite", "longdesc", "data-src", "data-href", "data-url",
+		"content"} {
 		c.OnHTML("["+name+"]", func(e *colly.HTMLElement) { _ = e.Request.Visit(e.Attr(name)) })
 	}
 	if err := c.Visit(s.URL + "/"); err != nil {
 		t.Fatal(err)
 	}
 	if got := paths(s); got != "GET /" {
+		t.Errorf("the site was asked for %s", got)
+	}
+}
+
+// Links of a page that permits following are permitted however they are spelt, except those with rel=nofollow.
+func TestPermittedSpelling(t *testing.T) {
+	s := newSite(t)
+	text := `<a href="/a\b">1</a><a href="http:rel">2</a><a href="/..//c">3</a><q cite=/cite>4</q>`
+	html(s, "/refuses", `<meta name=robots content=nofollow>`+text+`<a href="/d\d">5</a>`)
+	html(s, "/permits", text+`<a rel=nofollow href="/d\d">5</a>`)
+	c := attach(t, Options{Seeds: []string{s.URL}})
+	c.OnHTML("[cite]", func(e *colly.HTMLElement) { _ = e.Request.Visit(e.Attr("cite")) })
+	_ = c.Visit(s.URL + "/refuses")
+	if got := paths(s); got != "GET /refuses" {
+		t.Errorf("the site was asked for %s", got)
+	}
+	_ = c.Visit(s.URL + "/permits")
+	if got := paths(s); got != "GET //c, GET /a/b, GET /cite, GET /permits, GET /refuses, GET /rel" {
 		t.Errorf("the site was asked for %s", got)
 	}
 }
@@ -136,20 +167,6 @@ func TestRedirectNotFollowed(t *testing.T) {
 	}
 	if len(c.pages) != 1 || c.pages[0] != "/ " || paths(s) != "GET /" {
 		t.Errorf("callbacks saw %q, and the site was asked for %s", c.pages, paths(s))
-	}
-}
-
-// A collector that could not be attached makes no request.
-func TestAttachFails(t *testing.T) {
-	s := newSite(t, "User-agent: *", "Disallow: /")
-	for name, o := range map[string]Options{"Mozilla/5.0": {}, "examplebot": {Seeds: []string{"http://a b"}}} {
-		c := colly.NewCollector(colly.UserAgent(name))
-		if _, err := Attach(c, o); err == nil {
-			t.Fatal("no error")
-		}
-		if err := c.Visit(s.URL + "/"); err == nil || len(s.Requests()) > 0 {
-			t.Errorf("%v, and the site got %v", err, s.Requests())
-		}
 	}
 }
 

@@ -30,7 +30,8 @@ func (p *Permissions) Terms(r *colly.Response) (*terms.Reached, error) {
 // instead, f is not called for it; Terms says why. Length limits for what is shown are not applied: for a snippet,
 // use the method Snippet of Terms.
 func (p *Permissions) OnHTML(c *colly.Collector, u acap.Usage, selector string, f colly.HTMLCallback) {
-	c.OnHTML("html", func(e *colly.HTMLElement) {
+	// not "html", so that OnHTMLDetach("html") of the program does not remove this callback
+	c.OnHTML("html:root", func(e *colly.HTMLElement) {
 		v := p.visitOf(e.Request)
 		if v == nil || v.terms == nil || e.Index > 0 {
 			return

@@ -49,6 +49,19 @@ func TestOnHTML(t *testing.T) {
 	}
 }
 
+// OnHTMLDetach with a common selector does not remove callbacks of Permissions.OnHTML.
+func TestOnHTMLDetach(t *testing.T) {
+	s := newSite(t)
+	html(s, "/", `<p>one`)
+	c := attach(t, Options{Seeds: []string{s.URL}})
+	calls := 0
+	c.permissions.OnHTML(c.Collector, acap.Index, "p", func(*colly.HTMLElement) { calls++ })
+	c.OnHTMLDetach("html")
+	if err := c.Visit(s.URL + "/"); err != nil || calls != 1 {
+		t.Errorf("%v, %d calls", err, calls)
+	}
+}
+
 // A page in another encoding is read correctly, also if only a part of it may be read and the META tag that names the
 // encoding is not in that part.
 func TestOnHTMLEncoding(t *testing.T) {
@@ -134,6 +147,11 @@ func TestProxy(t *testing.T) {
 	}))
 	defer proxy.Close()
 	c := attach(t, Options{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }})
+	c.OnResponse(func(r *colly.Response) {
+		if r.Request.ProxyURL != proxy.URL {
+			t.Errorf("ProxyURL is %q", r.Request.ProxyURL)
+		}
+	})
 	if err := c.Visit("http://paper.example/"); err != nil {
 		t.Fatal(err)
 	}

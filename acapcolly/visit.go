@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 	"weak"
 
@@ -32,13 +33,15 @@ type visit struct {
 	trace gate.Trace
 	page  *page.Page     // nil until the last response was received
 	terms *terms.Reached // nil until then, too
+	depth int            // Depth of the request
+	proxy atomic.Pointer[url.URL]
 
 	documents documents
 }
 
 // begin is an OnRequestHeaders callback. It gives the request a ticket.
 func (p *Permissions) begin(r *colly.Request) {
-	v, key := &visit{}, weak.Make(r)
+	v, key := &visit{depth: r.Depth}, weak.Make(r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last++
@@ -69,8 +72,8 @@ func (p *Permissions) visitOf(r *colly.Request) *visit {
 // transport is the transport of the collectors.
 type transport struct{ *Permissions }
 
-var errNoTicket = errors.New("the collector is not attached to the permissions whose gate it uses; a clone needs " +
-	"Permissions.Attach")
+var errNoTicket = errors.New("the request is not one of an attached collector: either the collector is a clone, which " +
+	"needs Permissions.Attach, or IgnoreRobotsTxt was set to false after Attach, so that Colly requests robots.txt, too")
 
 // RoundTrip sends one request through the gate. P2 2.2.9.1 (X01): if the page's own META or header fields prohibit
 // crawl, the result is an error, so that the page reaches no callback.
@@ -98,13 +101,17 @@ func (t *transport) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errNoTicket
 	}
 	if req.Response == nil { // a redirect does not follow a link
-		if err := t.links.check(req.URL.String()); err != nil {
+		if err := t.links.pass(req.URL.String()); err != nil {
 			return nil, err
 		}
 	}
-	out := req.Clone(gate.With(req.Context(), gate.PageRequest, &v.trace))
+	ctx := context.WithValue(req.Context(), visitKey{}, v)
+	out := req.Clone(gate.With(ctx, gate.PageRequest, &v.trace))
 	delete(out.Header, ticket)
 	resp, err := t.gate.RoundTrip(out)
+	if u := v.proxy.Load(); u != nil { // Colly copies it to Request.ProxyURL
+		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, u.String()))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +120,9 @@ func (t *transport) roundTrip(req *http.Request) (*http.Response, error) {
 	case redirects(resp): // a page there is not judged, so callbacks must not see it, if the redirect is not followed
 		_ = resp.Body.Close()
 		resp.Body = http.NoBody
+		if to, err := resp.Location(); err == nil { // Colly does not follow it if it has asked for that address before
+			t.links.permit(v.depth, keyOf(to.String()))
+		}
 		return resp, nil
 	case req.Method == http.MethodHead:
 		return resp, nil
@@ -123,6 +133,23 @@ func (t *transport) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// visitKey is the key of the visit in the context of a request that the gate sends.
+type visitKey struct{}
+
+// noteProxy makes a proxy function note its choice in the visit, because the gate calls it with a request of its own.
+func noteProxy(choose colly.ProxyFunc) colly.ProxyFunc {
+	if choose == nil {
+		return nil
+	}
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := choose(r)
+		if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
+			v.proxy.Store(u)
+		}
+		return u, err
+	}
 }
 
 // redirects reports whether net/http follows the response.
@@ -140,6 +167,10 @@ func redirects(resp *http.Response) bool {
 func (p *Permissions) receive(ctx context.Context, v *visit) error {
 	hops := slices.Clone(v.trace.Hops)
 	pg := page.New(hops)
+	if last := pg.Last(); last.Truncated && int64(max(len(last.Wire), len(last.Body))) < p.maxBody {
+		return fmt.Errorf("the body of %s ended early, or after Options.Timeout, or is badly encoded: %w", last.URL,
+			io.ErrUnexpectedEOF)
+	}
 	asked, err := url.Parse(hops[0].URL)
 	if err != nil {
 		return err
@@ -158,7 +189,7 @@ func (p *Permissions) receive(ctx context.Context, v *visit) error {
 		return &gate.Refusal{URL: pg.URL().String(), Decision: d}
 	}
 	v.page, v.terms = pg, reached
-	p.links.learn(pg, reached)
+	p.links.learn(pg, reached, v.depth+1)
 	return nil
 }
 
