@@ -25,10 +25,12 @@ import (
 // Options configure Attach. The zero value is usable.
 type Options struct {
 	// Crawler says for whom policies are evaluated. If it has no name, the name is the first word of the collector's
-	// User-Agent, up to a slash. If its Vocabularies are nil, all vocabularies of package preference are obeyed.
+	// User-Agent, up to a slash. If its Vocabularies are nil, AIPREF, Content Signals, TDMRep, RSL, noai and PLUS are
+	// obeyed; an empty slice means none of them.
 	Crawler acap.Crawler
-	// Seeds are start addresses. Their hosts may have private addresses, and they are requested even if pages do not
-	// permit following links to them.
+	// Seeds are http and https addresses at which the crawl starts. Their hosts may have private addresses, and they
+	// are requested even if pages do not permit following links to them. Name all start addresses here, because a page
+	// may refuse links to those that are visited later.
 	Seeds        []string
 	AllowPrivate bool            // allow private and loopback addresses for all hosts
 	Delay        time.Duration   // shortest time between two requests to a host; 0: only Crawl-delay and LimitRule
@@ -56,8 +58,8 @@ type Permissions struct {
 }
 
 // Attach makes c obey the permissions of publishers. It must be called before callbacks are registered and before c
-// makes a request. After an error, c makes no request at all: each fails with this error, also if the transport is
-// replaced later. The exception is a collector that is already attached: it stays attached.
+// makes a request. After an error, each request of c fails with this error, also if another transport of package
+// net/http is set later. The exception is a collector that is already attached: it stays attached.
 func Attach(c *colly.Collector, o Options) (*Permissions, error) {
 	if isAttached(c) {
 		return nil, errAttached
@@ -169,7 +171,7 @@ func crawlerOf(c *colly.Collector, who acap.Crawler) (acap.Crawler, error) {
 
 // Attach makes a further collector obey the same permissions, for example a clone of the first one. It must be called
 // before callbacks are registered and before the collector makes a request. Its User-Agent must be that of the first
-// one. After an error, the collector makes no request at all, unless it is already attached.
+// one. After an error, each request of the collector fails, unless it is already attached.
 func (p *Permissions) Attach(c *colly.Collector) error {
 	if isAttached(c) {
 		return errAttached

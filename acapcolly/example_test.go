@@ -1,17 +1,20 @@
 package acapcolly_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gocolly/colly/v2"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/acapcolly"
+	"github.com/acapcrawl/acapcrawl/gate"
 )
 
 // newspaper is a web site that logs the requests for its pages.
@@ -76,6 +79,52 @@ func Example() {
 	// Output:
 	// GET /
 	// GET /ferry
+}
+
+// Why pages and links are refused. The errors name the line that decided.
+func ExampleLinkRefusal() {
+	paper := open("User-agent: *\nDisallow: /members\n", map[string]string{
+		"/": `<a href="/members">Members</a> <a href="/partner" rel="nofollow">Our partner</a>
+			<a href="/tips">Tips</a>`,
+		"/tips":    `<meta name="robots" content="nofollow"><a href="/prize">A prize</a>`,
+		"/members": `Not for robots.`, "/partner": `Not for robots.`, "/prize": `Not for robots.`,
+	})
+	defer paper.Close()
+
+	c := colly.NewCollector()
+	permissions, err := acapcolly.Attach(c, acapcolly.Options{Seeds: []string{paper.URL}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer permissions.Close()
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) })
+	c.OnError(func(r *colly.Response, err error) {
+		var decision acap.Decision
+		var page *gate.Refusal
+		var link *acapcolly.LinkRefusal
+		switch {
+		case errors.As(err, &page): // a rule of the gate other than the policy has no decision, but page.Why
+			decision = page.Decision
+		case errors.As(err, &link):
+			decision = link.Decision
+		}
+		fmt.Println(r.Request.URL.Path, "is refused")
+		if line := decision.Because; line != nil {
+			fmt.Printf("  by line %d of %s: %s\n", line.Line, strings.TrimPrefix(line.URL, paper.URL), line.Text)
+		} else if link != nil {
+			fmt.Println("  because", link.Why)
+		}
+	})
+	if err := c.Visit(paper.URL); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// /members is refused
+	//   by line 2 of /robots.txt: Disallow: /members
+	// /partner is refused
+	//   because the page marks it with rel=nofollow
+	// /prize is refused
+	//   by line 1 of /tips: nofollow
 }
 
 // A scraper of headlines that shows no more of a page than it may: some headlines have a class attribute that prohibits

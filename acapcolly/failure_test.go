@@ -42,7 +42,8 @@ func TestAttachFails(t *testing.T) {
 				}
 				replace(c)
 				err := c.Visit(s.URL + "/")
-				if err == nil || !has(strings.ReplaceAll(err.Error(), `\"`, `"`), failed.Error()) || len(s.Requests()) > 0 {
+				if err == nil || !has(strings.ReplaceAll(err.Error(), `\"`, `"`), failed.Error()) ||
+					len(s.Requests()) > 0 {
 					t.Errorf("%v, and the site got %v", err, s.Requests())
 				}
 			})
@@ -54,7 +55,8 @@ func TestAttachFails(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	for _, seed := range []string{"localhost:80", "example.org/a", "", "http://", "http://a b", "ftp://example.org/"} {
 		c := colly.NewCollector(colly.UserAgent("examplebot"))
-		if _, err := Attach(c, Options{Seeds: []string{seed}}); err == nil || !has(err.Error(), fmt.Sprintf("%q", seed)) {
+		_, err := Attach(c, Options{Seeds: []string{seed}})
+		if err == nil || !has(err.Error(), fmt.Sprintf("%q", seed)) {
 			t.Errorf("%q: %v", seed, err)
 		}
 	}
@@ -134,6 +136,24 @@ func TestMaxBodySize(t *testing.T) {
 	}
 	if len(c.pages) != 2 {
 		t.Errorf("callbacks saw %d pages", len(c.pages))
+	}
+}
+
+// Of a page that is longer than the limit, the first part is judged and shown, and PageOf says so.
+func TestBodyLimit(t *testing.T) {
+	s := newSite(t)
+	s.Handle("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(make([]byte, leastBody+1))
+	})
+	c := attach(t, Options{Seeds: []string{s.URL}}, colly.MaxBodySize(0))
+	c.OnResponse(func(r *colly.Response) {
+		if len(r.Body) != leastBody || !c.permissions.PageOf(r).Last().Truncated {
+			t.Errorf("%d bytes, truncated: %t", len(r.Body), c.permissions.PageOf(r).Last().Truncated)
+		}
+	})
+	if err := c.Visit(s.URL + "/"); err != nil || len(c.pages) != 1 {
+		t.Errorf("%v, callbacks saw %d pages", err, len(c.pages))
 	}
 }
 

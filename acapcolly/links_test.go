@@ -77,8 +77,8 @@ func TestLinkSpelling(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"href", "action", "formaction", "cite", "longdesc", "data-src", "data-href", "data-url",
-		"content"} {
+	for _, name := range []string{"href", "action", "formaction", "cite", "longdesc", "data-src", "data-href",
+		"data-url", "content"} {
 		c.OnHTML("["+name+"]", func(e *colly.HTMLElement) { _ = e.Request.Visit(e.Attr(name)) })
 	}
 	if err := c.Visit(s.URL + "/"); err != nil {

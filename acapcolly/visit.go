@@ -72,8 +72,8 @@ func (p *Permissions) visitOf(r *colly.Request) *visit {
 // transport is the transport of the collectors.
 type transport struct{ *Permissions }
 
-var errNoTicket = errors.New("the request is not one of an attached collector: either the collector is a clone, which " +
-	"needs Permissions.Attach, or IgnoreRobotsTxt was set to false after Attach, so that Colly requests robots.txt, too")
+var errNoTicket = errors.New("the request is not one of an attached collector: the collector is a clone, which needs " +
+	"Permissions.Attach, or IgnoreRobotsTxt was set to false after Attach, so that Colly requests robots.txt itself")
 
 // RoundTrip sends one request through the gate. P2 2.2.9.1 (X01): if the page's own META or header fields prohibit
 // crawl, the result is an error, so that the page reaches no callback.

@@ -75,6 +75,19 @@ func TestAllWait(t *testing.T) {
 	}
 }
 
+// Requests for a link that differ in method or spelling wait next to each other.
+func TestOtherRequestsWait(t *testing.T) {
+	s := refusing(t)
+	c := attach(t, Options{Seeds: []string{s.URL}})
+	_ = c.Visit(s.URL + "/refuses")
+	_ = c.Visit(s.URL + "/%70age")
+	_ = c.Head(s.URL + "/page")
+	_ = c.Visit(s.URL + "/permits")
+	if got := paths(s); got != "GET /%70age, GET /next, GET /page, GET /permits, GET /refuses, HEAD /page" {
+		t.Errorf("the site was asked for %s", got)
+	}
+}
+
 // Permissions.Wait begins a waiting request of a collector that was done before.
 func TestWait(t *testing.T) {
 	s := refusing(t)

@@ -15,7 +15,7 @@
 //	lease               again, before the dial and when a connection is chosen     address.go
 //	policy, take-down   again, without a request: both may have changed            gate.go
 //	lease               again, before each write to the network                    lease.go
-//	send                HTTP/1.1 or, over TLS, HTTP/2; time limit; no Referer      send.go, connection.go
+//	send                HTTP/1.1 or, over TLS, HTTP/2; no Referer, no Range        send.go, connection.go
 //	capture             heads and body as sent, decoded body, size limits          head.go, body.go
 //
 // If another machine owns the host, a page request is refused, and any other request is passed to
