@@ -58,8 +58,8 @@ type Permissions struct {
 }
 
 // Attach makes c obey the permissions of publishers. It must be called before callbacks are registered and before c
-// makes a request. After an error, each request of c fails with this error, also if another transport of package
-// net/http is set later. The exception is a collector that is already attached: it stays attached.
+// makes a request. After an error, each request of c fails with this error, also if another transport is set later. The
+// exception is a collector that is already attached: it stays attached.
 func Attach(c *colly.Collector, o Options) (*Permissions, error) {
 	if isAttached(c) {
 		return nil, errAttached
@@ -77,9 +77,15 @@ func Attach(c *colly.Collector, o Options) (*Permissions, error) {
 func stop(c *colly.Collector, err error) {
 	c.IgnoreRobotsTxt = true
 	avoidCache(c)
-	// Like ticket, this is not a valid name, so package net/http does not send the request.
+	// Like ticket, this is not a valid name, so package net/http does not send the request and names it in its error.
+	// The address without host stops a transport that does not check names; callbacks still see the whole address.
 	name := fmt.Sprintf("acapcolly: the collector could not be attached: %s", err)
-	c.OnRequestHeaders(func(r *colly.Request) { (*r.Headers)[name] = nil })
+	c.OnRequestHeaders(func(r *colly.Request) {
+		(*r.Headers)[name] = nil
+		shown := *r.URL
+		r.URL.Host = ""
+		r.URL = &shown
+	})
 }
 
 // avoidCache makes c ignore its cache, also if CacheDir is set later.

@@ -33,6 +33,7 @@ func TestAttachFails(t *testing.T) {
 	} {
 		changes := replacements()
 		changes["nothing"] = func(*colly.Collector) {}
+		changes["careless transport"] = func(c *colly.Collector) { c.WithTransport(careless{}) }
 		for change, replace := range changes {
 			t.Run(name+", "+change, func(t *testing.T) {
 				c := colly.NewCollector(colly.UserAgent("examplebot"))
@@ -41,14 +42,26 @@ func TestAttachFails(t *testing.T) {
 					t.Fatal("no error")
 				}
 				replace(c)
+				address := ""
+				c.OnError(func(r *colly.Response, _ error) { address = r.Request.URL.String() })
 				err := c.Visit(s.URL + "/")
-				if err == nil || !has(strings.ReplaceAll(err.Error(), `\"`, `"`), failed.Error()) ||
-					len(s.Requests()) > 0 {
-					t.Errorf("%v, and the site got %v", err, s.Requests())
+				if err == nil || len(s.Requests()) > 0 || address != s.URL+"/" {
+					t.Errorf("%v for %s, and the site got %v", err, address, s.Requests())
+				}
+				text := strings.ReplaceAll(fmt.Sprint(err), `\"`, `"`)
+				if change != "careless transport" && !has(text, failed.Error()) {
+					t.Errorf("the error is %v", err)
 				}
 			})
 		}
 	}
+}
+
+// careless is a transport that does not check the header.
+type careless struct{}
+
+func (careless) RoundTrip(req *http.Request) (*http.Response, error) {
+	return http.Get(req.URL.String())
 }
 
 // A seed that is no web address is an error that names the seed.

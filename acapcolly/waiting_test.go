@@ -88,7 +88,8 @@ func TestOtherRequestsWait(t *testing.T) {
 	}
 }
 
-// Permissions.Wait begins a waiting request of a collector that was done before.
+// Permissions.Wait begins a waiting request of a collector that was done before. A callback of another collector does
+// not: the program may be returning from Wait of the first one.
 func TestWait(t *testing.T) {
 	s := refusing(t)
 	a := attach(t, Options{Seeds: []string{s.URL}}, colly.Async())
@@ -100,6 +101,10 @@ func TestWait(t *testing.T) {
 	_ = a.Visit(s.URL + "/refuses")
 	a.permissions.Wait()
 	_ = clone.Visit(s.URL + "/permits")
+	clone.Wait()
+	if due := a.permissions.links.due; len(due) != 1 || due[0].collector != a.Collector {
+		t.Errorf("due are %v", due)
+	}
 	a.permissions.Wait()
 	if !slices.ContainsFunc(a.pages, func(p string) bool { return has(p, "/page <") }) || s.Asked("/page") != 1 {
 		t.Errorf("callbacks saw %q; the site was asked for %s", a.pages, paths(s))
