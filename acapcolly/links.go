@@ -117,7 +117,8 @@ func (l *links) learn(pg *page.Page, t *terms.Reached, depth int) {
 	marked, complete := pg.NoFollow()
 	written := writtenIn(pg)
 	why, byRel := refusalOf(pg, t), LinkRefusal{Page: pg.URL().String(), Decision: t.Decide(acap.Follow)}
-	whole := why.Decision.Allowed && complete && len(t.PermissionLinks()) == 0
+	_, barred := t.FirstBarred(acap.Follow)
+	whole := byRel.Decision.Allowed && !barred && complete && len(t.PermissionLinks()) == 0
 	var permitted []linkKey
 	if t.Open(acap.Follow) {
 		followed, _ := t.Links()

@@ -50,9 +50,9 @@ func (l *links) takeDue(c *colly.Collector) (list []*colly.Request) {
 	return list
 }
 
-// askAgain begins the requests again that were refused and are permitted by now. It is called in a callback of c. A
-// request of another asynchronous collector does not begin there, because a sync.WaitGroup, which Colly uses, must not
-// grow while the program returns from Wait of that collector.
+// askAgain begins the requests again that were refused and are permitted by now. c is the collector in whose
+// callback it is called; nil: the collectors have ended. In a callback, requests of other asynchronous collectors do
+// not begin: the sync.WaitGroup that Colly uses must not grow while the program returns from Wait.
 func (p *Permissions) askAgain(c *colly.Collector) {
 	for _, r := range p.links.takeDue(c) {
 		_ = r.Retry() // its error arrives in OnError, too
