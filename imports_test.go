@@ -40,7 +40,7 @@ var siblings = map[string][]string{
 	"terms":      {"acap", "kept", "page", "snippet"},
 	"crawler":    {"acap", "address", "defect", "gate", "page", "spool", "memory"},
 	"defect":     {},
-	"acapcolly":  {"acap", "address", "fetch", "gate", "page", "policy", "preference", "snippet", "terms"},
+	"acapcolly":  {"acap", "address", "fetch", "gate", "page", "policy", "snippet", "terms"},
 	"cluster":    {"address", "crawler"},
 	"archive":    {"acap", "address", "kept", "page", "coding", "spool", "disk"},
 	"warc":       {},

@@ -17,7 +17,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/internal/address"
 	"github.com/acapcrawl/acapcrawl/internal/fetch"
-	"github.com/acapcrawl/acapcrawl/internal/preference"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -25,8 +24,8 @@ import (
 // Options configure Attach. The zero value is usable.
 type Options struct {
 	// Crawler says for whom policies are evaluated. If it has no name, the name is the first word of the collector's
-	// User-Agent, up to a slash. If its Vocabularies are nil, AIPREF, Content Signals, TDMRep, RSL, noai and PLUS are
-	// obeyed; an empty slice means none of them.
+	// User-Agent, up to a slash. If its Vocabularies are nil, all those of policy.Vocabularies are obeyed (AIPREF,
+	// Content Signals, TDMRep, RSL, noai and PLUS); an empty slice means none of them.
 	Crawler acap.Crawler
 	// Seeds are http and https addresses at which the crawl starts. Their hosts may have private addresses, and they
 	// are requested even if pages do not permit following links to them. Name all start addresses here, because a page
@@ -168,7 +167,7 @@ func crawlerOf(c *colly.Collector, who acap.Crawler) (acap.Crawler, error) {
 	}
 	if who.Vocabularies == nil {
 		var err error
-		if who.Vocabularies, err = preference.Vocabularies(preference.Names(), preference.Settings{}); err != nil {
+		if who.Vocabularies, err = policy.Vocabularies(); err != nil {
 			return who, err
 		}
 	}
