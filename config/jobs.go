@@ -38,7 +38,7 @@ func (j Job) Next(last time.Time) (due time.Time, scheduled bool) {
 	case last.IsZero():
 		return time.Time{}, true
 	}
-	return j.schedule.Next(last.Local()), true
+	return nextAfter(j.schedule, last.Local()), true
 }
 
 const (
@@ -77,7 +77,7 @@ func (c *Config) readJobs(v *viper.Viper, name string) (Job, error) {
 			return Job{}, &Error{Where: c.File, Key: jobsKey, What: "it is not a list of named jobs",
 				Hint: "write jobs:, then the name of a job and its keys below it"}
 		}
-		var wrong []error
+		wrong := c.checkJobNames()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			j, err := c.readJob(name, all[name])
 			wrong = append(wrong, err)
@@ -102,12 +102,46 @@ func (c *Config) readJobs(v *viper.Viper, name string) (Job, error) {
 	return j, nil
 }
 
+// checkJobNames returns an error for each job whose name has capitals, because viper replaces them by small letters.
+func (c *Config) checkJobNames() (wrong []error) {
+	raw := map[string]any{}
+	decoder, err := viper.NewCodecRegistry().Decoder(format(c.File))
+	if err == nil {
+		err = decoder.Decode(c.in.Text, raw)
+	}
+	if err != nil {
+		return []error{&Error{Where: c.File, What: "the names of jobs cannot be read: " + syntax(err)}}
+	}
+	for key, jobs := range raw {
+		if !strings.EqualFold(key, jobsKey) {
+			continue
+		}
+		names := []string{}
+		switch jobs := jobs.(type) {
+		case map[string]any:
+			names = slices.Sorted(maps.Keys(jobs))
+		case map[any]any: // YAML with a number as a name
+			for name := range jobs {
+				names = append(names, fmt.Sprint(name))
+			}
+		}
+		for _, name := range names {
+			if small := strings.ToLower(name); small != name {
+				wrong = append(wrong, &Error{Where: c.File, Key: jobsKey + "." + name,
+					What: "the name of a job has no capitals", Hint: "write " + small + ", or a name that no other job has"})
+			}
+		}
+	}
+	return wrong
+}
+
 func (c *Config) readJob(name string, content any) (j Job, err error) {
 	mistake := func(key, what, hint string) error {
-		return &Error{Where: c.File, Key: strings.TrimSuffix(jobsKey+"."+name+"."+key, "."), What: what, Hint: hint}
+		return &Error{Where: c.File, Key: strings.TrimRight(jobsKey+"."+name+"."+key, "."), What: what, Hint: hint}
 	}
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		return j, mistake("", "a name has letters, digits, - and _ only", "")
+	if name == "" || name[0] == '-' || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		return j, mistake("", fmt.Sprintf("%q is not a name: a name has letters, digits, - and _ only, and does not begin "+
+			"with -", name), "")
 	}
 	fields, is := content.(map[string]any)
 	if !is {
@@ -166,23 +200,6 @@ func (c *Config) checkJobKey(job, name string, value any) error {
 		if err := k.set(&Config{}, value); err != nil {
 			return &Error{Where: c.File, Key: jobsKey + "." + job + "." + name, What: err.Error(), Hint: k.hint}
 		}
-	}
-	return nil
-}
-
-func (j *Job) readSchedule(v any) (err error) {
-	if j.Schedule, err = text(v); err != nil {
-		return err
-	}
-	wrong := fmt.Errorf("%q is not a schedule", j.Schedule)
-	if strings.HasPrefix(j.Schedule, "TZ=") || strings.HasPrefix(j.Schedule, "CRON_TZ=") {
-		return wrong // the library panics if nothing follows the time zone; schedules are in local time
-	}
-	if j.schedule, err = cron.ParseStandard(j.Schedule); err != nil {
-		return wrong
-	}
-	if j.schedule.Next(time.Now()).IsZero() {
-		return fmt.Errorf("%q names a day that does not exist", j.Schedule)
 	}
 	return nil
 }

@@ -106,16 +106,68 @@ func TestJobIsDue(t *testing.T) {
 	}
 }
 
+// A change of the clock neither skips nor repeats a run. An interval and a schedule for all hours do not depend on it.
+func TestJobDueAtChangeOfClock(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip(err)
+	}
+	local := time.Local
+	time.Local = berlin
+	defer func() { time.Local = local }()
+	parse := func(text string) time.Time {
+		at, err := time.Parse("2006-01-02 15:04 -0700", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, test := range []struct{ schedule, last, due string }{
+		{"30 2 * * *", "2027-03-27 02:30 +0100", "2027-03-28 03:00 +0200"}, // 2:30 does not exist
+		{"30 2 * * *", "2027-03-28 03:00 +0200", "2027-03-29 02:30 +0200"},
+		{"30 2 * * *", "2026-10-24 02:30 +0200", "2026-10-25 02:30 +0100"}, // 2:30 occurs twice
+		{"30 2 * * *", "2026-10-25 02:30 +0200", "2026-10-26 02:30 +0100"},
+		{"30 2 * * *", "2026-10-25 02:30 +0100", "2026-10-26 02:30 +0100"},
+		{"30 2 * * *", "2026-10-25 02:10 +0100", "2026-10-25 02:30 +0100"},
+		{"30 * * * *", "2026-10-25 02:30 +0200", "2026-10-25 02:30 +0100"},
+		{"@every 1h", "2027-03-28 01:30 +0100", "2027-03-28 03:30 +0200"},
+	} {
+		c, err := config.Load(config.Input{File: file(t, "c.yaml", job+"schedule: '"+test.schedule+"'}}"), Env: home(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if due, _ := c.Jobs[0].Next(parse(test.last)); !due.Equal(parse(test.due)) {
+			t.Errorf("%s after %s is due at %s, want %s", test.schedule, test.last, due, test.due)
+		}
+	}
+}
+
+// A size can have each unit and decimals.
+func TestQuota(t *testing.T) {
+	for text, want := range map[string]int64{"5kB": 5e3, "5KB": 5e3, "1.5GB": 15e8, "2 TB": 2e12, "0.5TiB": 1 << 39,
+		"1.1KiB": 1126} {
+		c, err := config.Load(config.Input{File: file(t, "c.yaml", job+"quota: "+text+"}}"), Env: home(t)})
+		if err != nil || c.Jobs[0].Quota != want {
+			t.Errorf("%s: %v, %v", text, c, err)
+		}
+	}
+}
+
 // job is the beginning of a file with a job; the rest of the text is further keys and the end of two maps.
 const job = "jobs: {a: {seeds: 'http://x.example/', "
 
 // Each mistake is reported with its place, the key, and what to write instead, also if another job is asked for.
 func TestWrongJobs(t *testing.T) {
 	for name, test := range map[string]struct{ text, job, key, what string }{
-		"not a map":         {"jobs: [a]", "", "jobs", "not a list of named jobs"},
-		"no value":          {"jobs:\n", "", "jobs", "no value"},
-		"job without keys":  {"jobs: {a: 1}", "", "jobs.a", "no keys"},
-		"name":              {`jobs: {"a b": {seeds: "http://x.example/"}}`, "", "jobs.a b", "letters"},
+		"not a map":        {"jobs: [a]", "", "jobs", "not a list of named jobs"},
+		"no value":         {"jobs:\n", "", "jobs", "no value"},
+		"job without keys": {"jobs: {a: 1}", "", "jobs.a", "no keys"},
+		"name":             {`jobs: {"a b": {seeds: "http://x.example/"}}`, "", "jobs.a b", "letters"},
+		"empty name":       {`jobs: {"": {seeds: "http://x.example/"}}`, "", "jobs", `"" is not a name`},
+		"name like a flag": {`jobs: {--help: {seeds: "http://x.example/"}}`, "", "jobs.--help", "begin with -"},
+		"capitals":         {`jobs: {News: {seeds: "http://x.example/"}}`, "", "jobs.News", "no capitals"},
+		"two cases": {`jobs: {1: {}, news: {}, News: {seeds: "http://x.example/"}}`, "", "jobs.News",
+			"no capitals"},
 		"no seed":           {"jobs: {a: {depth: 1}}", "", "jobs.a", "no seed"},
 		"empty seeds":       {"jobs: {a: {seeds: []}}", "", "jobs.a", "no seed"},
 		"seed":              {"jobs: {a: {seeds: [x.example]}}", "", "jobs.a.seeds", "x.example"},
@@ -125,10 +177,16 @@ func TestWrongJobs(t *testing.T) {
 		"schedule":          {job + "schedule: daily}}", "", "jobs.a.schedule", "not a schedule"},
 		"no such day":       {job + "schedule: '0 0 30 2 *'}}", "", "jobs.a.schedule", "does not exist"},
 		"time zone":         {job + "schedule: TZ=UTC}}", "", "jobs.a.schedule", "not a schedule"},
+		"negative":          {job + "schedule: '@every -5s'}}", "", "jobs.a.schedule", "whole seconds above 0"},
+		"zero":              {job + "schedule: '@every 0s'}}", "", "jobs.a.schedule", "whole seconds above 0"},
+		"rounded":           {job + "schedule: '@every 1500ms'}}", "", "jobs.a.schedule", "whole seconds above 0"},
 		"same directory": {"data: d\n" + job + "data: ./d, for: [tdm]}}", "",
 			"jobs.a.for", "directory of its own"},
 		"keep":        {job + "keep: 1y}}", "", "jobs.a.keep", "not a duration"},
 		"days":        {job + "keep: 0d}}", "", "jobs.a.keep", "not a number of days"},
+		"long":        {job + "keep: 100001d}}", "", "jobs.a.keep", "more than 100000 days"},
+		"unit":        {job + "quota: 10QB}}", "", "jobs.a.quota", "B, kB, MB, GB, TB"},
+		"too much":    {job + "quota: 2000TB}}", "", "jobs.a.quota", "out of range"},
 		"quota":       {job + "quota: much}}", "", "jobs.a.quota", "not a size"},
 		"unknown job": {"jobs: {news: {seeds: 'http://x.example/'}}", "new", "jobs.new", "no such job"},
 		"other job":   {"jobs: {a: {seeds: 'http://x.example/'}, b: {depth: 1}}", "a", "jobs.b", "no seed"},
