@@ -71,9 +71,9 @@ func duration(lowest time.Duration) func(any) (time.Duration, error) {
 	}
 }
 
-var size = regexp.MustCompile(`^([0-9]{1,12})\s*(B|KB|KiB|MB|MiB|GB|GiB)?$`)
+var size = regexp.MustCompile(`^([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*(B|[kK]B|KiB|MB|MiB|GB|GiB|TB|TiB)?$`)
 
-// byteSize reads a number of bytes with or without a unit, for example 1000000 or 32MiB.
+// byteSize reads a number of bytes with or without a unit, for example 1000000, 32MiB or 1.5GB.
 func byteSize(v any) (int64, error) {
 	if n, err := whole(v); err == nil && n > 0 {
 		return n, nil
@@ -81,15 +81,15 @@ func byteSize(v any) (int64, error) {
 	s, _ := v.(string)
 	m := size.FindStringSubmatch(s)
 	if m == nil {
-		return 0, fmt.Errorf("%s is not a size", written(v))
+		return 0, fmt.Errorf("%s is not a size with one of the units B, kB, MB, GB, TB, KiB, MiB, GiB, TiB", written(v))
 	}
-	n, err := strconv.ParseInt(m[1], 10, 64)
-	unit := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9,
-		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
-	if err != nil || n == 0 || n > 1<<50/unit {
+	n, err := strconv.ParseFloat(m[1], 64)
+	n *= map[string]float64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[m[2]]
+	if err != nil || n < 1 || n > 1<<50 {
 		return 0, fmt.Errorf("%s is out of range", s)
 	}
-	return n * unit, nil
+	return int64(n), nil
 }
 
 func writtenSize(n int64) any {
@@ -157,6 +157,9 @@ func writtenFreeSize(n int64) any {
 	return writtenSize(n)
 }
 
+// mostDays is the largest age in days, about the longest time.Duration.
+const mostDays = 100_000
+
 // Age reads a duration above 0, which may also be in days: 365d.
 func Age(v any) (time.Duration, error) {
 	s, err := text(v)
@@ -164,9 +167,12 @@ func Age(v any) (time.Duration, error) {
 		return 0, err
 	}
 	if days, is := strings.CutSuffix(s, "d"); is {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil || n == 0 {
+		n, err := strconv.ParseUint(days, 10, 63)
+		switch {
+		case err != nil || n == 0:
 			return 0, fmt.Errorf("%q is not a number of days", s)
+		case n > mostDays:
+			return 0, fmt.Errorf("%q is more than %d days", s, mostDays)
 		}
 		return time.Duration(n) * 24 * time.Hour, nil
 	}
