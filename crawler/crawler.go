@@ -96,8 +96,11 @@ type Options struct {
 	// visit only addresses that re-crawl requests name (see Frontier.Promote), in the scope of the
 	// previous crawl, if there was one
 	Promoted bool
-	MaxBytes int64         // bytes of bodies, as sent, after which no more visits start; 0: no limit
-	MaxTime  time.Duration // duration of the run after which no more visits start; 0: no limit
+	MaxBytes int64 // bytes of bodies, as sent, after which no more visits start; 0: no limit
+	// decoded bytes of bodies that the handler stores, after which no more visits start; 0: no limit. The visits under
+	// way end, so that a little more is stored
+	MaxStored int64
+	MaxTime   time.Duration // duration of the run after which no more visits start; 0: no limit
 	// patterns of the addresses to visit (see type filter in scope.go); empty: all addresses in
 	// scope
 	Include    []string
@@ -207,7 +210,10 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	defer stop()
 	r.stop = stop
 	if c.o.MaxTime > 0 {
-		defer time.AfterFunc(c.o.MaxTime, stop).Stop()
+		defer time.AfterFunc(c.o.MaxTime, func() {
+			r.tally.timeUp()
+			stop()
+		}).Stop()
 	}
 	work, end := graceful(leasing, c.o.Grace)
 	defer end()

@@ -140,17 +140,25 @@ type HostQueue struct {
 	Host  string // as in Lease.Host
 	From  uint64 // number of the seed; NoSeed or RequiredByPages for addresses that were found from no seed
 	Count int
+	Busy  bool // a request to the host is in progress
 	HostState
 }
 
 // EachQueue calls fn for each seed and host that has queued addresses, in the order of the numbers of seeds, then of
 // hosts. It leaves a transaction open during the calls, so fn must be fast and must not use the frontier.
 func (f *Frontier) EachQueue(fn func(HostQueue) error) error {
+	busy := map[string]bool{}
+	f.mu.Lock()
+	for name, h := range f.hosts {
+		busy[name] = h.busy > 0
+	}
+	f.mu.Unlock()
 	return f.view(func(tx *bbolt.Tx) error {
 		hosts := tx.Bucket(bHosts)
 		return tx.Bucket(bFound).ForEach(func(k, v []byte) error {
 			from, host := splitFound(k)
-			q := HostQueue{Host: host, From: from, Count: int(binary.BigEndian.Uint64(v))}
+			q := HostQueue{Host: host, From: from, Count: int(binary.BigEndian.Uint64(v)),
+				Busy: busy[host]}
 			if v := hosts.Get([]byte(host)); v != nil {
 				h, err := decodeHost(v)
 				if err != nil {

@@ -58,4 +58,4 @@ func (r *run) leave(l *Lease, page bool, hops []gate.Hop) {
 }
 
 // limited reports whether a limit of the run is reached, so that no more visits start.
-func (r *run) limited() bool { return r.tally.reached(r.o.MaxPages, r.o.MaxBytes) }
+func (r *run) limited() bool { return r.tally.reached(&r.o) }

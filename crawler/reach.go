@@ -14,6 +14,13 @@ type Extent struct {
 	Seeds            []string // seeds of this and earlier runs, in normal form
 }
 
+// Covers returns a function that reports whether an address in normal form is within e, whatever its depth.
+func (e Extent) Covers() (func(address string) bool, error) {
+	e.Depth = -1
+	r, err := newReach(e)
+	return func(address string) bool { return r.visits(&Record{URL: address}) }, err
+}
+
 // equal reports whether crawls with the extents e and other visit the same addresses.
 func (e Extent) equal(other Extent) bool {
 	return e.Scope == other.Scope && e.Depth == other.Depth && slices.Equal(e.Include, other.Include) &&

@@ -41,8 +41,9 @@ type Summary struct {
 	Waiting   int       `json:"waiting"`             // addresses to be revisited
 	NextAgain time.Time `json:"next_again,omitzero"` // when the first of the Waiting addresses is due
 	// links not recorded in this or earlier runs, because their hosts have too many addresses
-	Beyond      int  `json:"beyond"`
-	Interrupted bool `json:"interrupted"` // the run was stopped by a limit or by the end of its context
+	Beyond      int   `json:"beyond"`
+	Interrupted bool  `json:"interrupted"`     // the run was stopped by a limit or by the end of its context
+	Limit       Limit `json:"limit,omitempty"` // the limit that stopped the run; "": none
 
 	Stopped error `json:"-"` // the error of Options.Room that stopped the run, or nil
 
@@ -50,6 +51,31 @@ type Summary struct {
 	RefusedWhy       string `json:"-"` // why the first of these seeds was refused, as a sentence
 	SeedsUnreachable bool   `json:"-"` // the run named seeds, and none of them could be reached
 	UnreachableWhy   string `json:"-"` // why the first of these seeds could not be reached, as a sentence
+}
+
+// Limit is a limit of Options, by the name of the setting of a crawl or a job.
+type Limit string
+
+// The limits that stop a run.
+const (
+	LimitPages  Limit = "max_pages" // Options.MaxPages
+	LimitBytes  Limit = "max_bytes" // Options.MaxBytes
+	LimitTime   Limit = "max_time"  // Options.MaxTime
+	LimitStored Limit = "quota"     // Options.MaxStored
+)
+
+// SeedsFailed returns as a sentence why the run could not fetch any of its seeds; "" if it could, or if it was
+// interrupted.
+func (s *Summary) SeedsFailed() string {
+	switch {
+	case s.Interrupted:
+		return ""
+	case s.SeedsRefused:
+		return "every seed was refused by policy: " + s.RefusedWhy
+	case s.SeedsUnreachable:
+		return "no seed could be reached: " + s.UnreachableWhy
+	}
+	return ""
 }
 
 // NoteSeeds sets what the summary says about the seeds that a run has named. seeds are their records at its end.

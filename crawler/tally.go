@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -9,8 +10,9 @@ import (
 type tally struct {
 	mu    sync.Mutex
 	s     Summary
-	n     int // number of addresses with an outcome
-	pages int // number of page requests
+	n     int   // number of addresses with an outcome
+	pages int   // number of page requests
+	kept  int64 // decoded bytes of bodies that the handler stored
 	hosts map[string]struct{}
 }
 
@@ -34,12 +36,35 @@ func (t *tally) sent(host string, page bool, requests int, bytes int64) {
 	t.s.Hosts = len(t.hosts)
 }
 
-// reached reports whether the number of page requests has reached pages, or the number of bytes has
-// reached bytes. Zero means no limit.
-func (t *tally) reached(pages int, bytes int64) bool {
+// stored counts a body that the handler stored, by its decoded length.
+func (t *tally) stored(bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return pages > 0 && t.pages >= pages || bytes > 0 && t.s.Bytes >= bytes
+	t.kept += int64(bytes)
+}
+
+// reached reports whether a limit of o is reached, and notes which.
+func (t *tally) reached(o *Options) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := Limit("")
+	switch {
+	case o.MaxPages > 0 && t.pages >= o.MaxPages:
+		limit = LimitPages
+	case o.MaxBytes > 0 && t.s.Bytes >= o.MaxBytes:
+		limit = LimitBytes
+	case o.MaxStored > 0 && t.kept >= o.MaxStored:
+		limit = LimitStored
+	}
+	t.s.Limit = cmp.Or(t.s.Limit, limit)
+	return limit != ""
+}
+
+// timeUp notes that the time of the run has passed.
+func (t *tally) timeUp() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.s.Limit = cmp.Or(t.s.Limit, LimitTime)
 }
 
 // mean returns the mean number of bytes of a response.

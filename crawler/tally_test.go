@@ -34,6 +34,7 @@ func TestTally(t *testing.T) {
 	c.sent("b.example", false, 1, 5)
 	c.sent("a.example", true, 1, 0)
 	c.sent("c.example", true, 0, 0)
+	c.stored(7)
 	for _, s := range []State{Outside, Outside, Deep, Trapped, Refused} {
 		c.skip(s)
 	}
@@ -45,12 +46,14 @@ func TestTally(t *testing.T) {
 		t.Errorf("%d settled, %+v, want %+v", settled, got, want)
 	}
 	for _, limit := range []struct {
-		pages int
-		bytes int64
-		want  bool
-	}{{0, 0, false}, {5, 16, false}, {4, 0, true}, {0, 15, true}, {9, 15, true}} {
-		if got := c.reached(limit.pages, limit.bytes); got != limit.want {
-			t.Errorf("%+v: %t", limit, got)
+		o    Options
+		want Limit
+	}{{Options{}, ""}, {Options{MaxPages: 5, MaxBytes: 16, MaxStored: 8}, ""}, {Options{MaxPages: 4}, LimitPages},
+		{Options{MaxBytes: 15}, LimitBytes}, {Options{MaxPages: 9, MaxBytes: 15}, LimitBytes},
+		{Options{MaxStored: 7}, LimitStored}} {
+		c.s.Limit = ""
+		if got := c.reached(&limit.o); got != (limit.want != "") || c.s.Limit != limit.want {
+			t.Errorf("%+v: %t, %q", limit, got, c.s.Limit)
 		}
 	}
 }

@@ -256,6 +256,11 @@ func (r *run) handOver(p *pageVisit, pg *page.Page) error {
 		return err
 	}
 	p.page, p.receipt = pg, receipt
+	if receipt.Stored {
+		if r.tally.stored(len(pg.Last().Body)); r.limited() {
+			r.stop()
+		}
+	}
 	p.end.down = cmp.Or(p.end.down, receipt.TakenDown)
 	switch {
 	case receipt.Absent && !p.asked:

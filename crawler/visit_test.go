@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/test/squeeze"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -69,13 +70,30 @@ func TestLimitsOfBytesAndTime(t *testing.T) {
 	c := newCrawl(t)
 	c.o.Concurrency, c.o.MaxBytes = 1, 35_000
 	sum := c.run(t, context.Background(), s.URL)
-	if !sum.Interrupted || sum.Bytes < 35_000 || sum.Bytes > 75_000 || sum.Queued == 0 {
+	if !sum.Interrupted || sum.Bytes < 35_000 || sum.Bytes > 75_000 || sum.Queued == 0 || sum.Limit != LimitBytes {
 		t.Errorf("%+v", sum)
 	}
 	c.o.MaxBytes = 0
-	if sum := c.run(t, context.Background()); sum.Queued != 0 || sum.Interrupted {
+	if sum := c.run(t, context.Background()); sum.Queued != 0 || sum.Interrupted || sum.Limit != "" {
 		t.Errorf("going on: %+v", sum)
 	}
+
+	s.Handle("/packed", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(squeeze.Bytes(t, "gzip", make([]byte, 10_000)))
+	})
+	c.handler.receive = func(*page.Page) (Receipt, error) { return Receipt{Stored: true}, nil }
+	c.o.MaxStored = 15_000
+	seeds := []string{}
+	for i := range 10 {
+		seeds = append(seeds, fmt.Sprintf("%s/packed?%d", s.URL, i))
+	}
+	if sum := c.run(t, context.Background(), seeds...); sum.Fetched < 2 || sum.Fetched > 5 || sum.Queued == 0 ||
+		sum.Limit != LimitStored || sum.Bytes > 1000 {
+		t.Errorf("%+v", sum)
+	}
+	c.o.MaxStored = 0
+	c.run(t, context.Background(), seeds...)
 
 	ended := make(chan struct{})
 	s.Handle("/slow", func(_ http.ResponseWriter, r *http.Request) {
@@ -86,7 +104,8 @@ func TestLimitsOfBytesAndTime(t *testing.T) {
 	})
 	defer close(ended)
 	c.o.MaxTime, c.o.Grace = time.Millisecond, time.Millisecond
-	if sum := c.run(t, context.Background(), s.URL+"/slow"); !sum.Interrupted || sum.Queued != 1 {
+	if sum := c.run(t, context.Background(), s.URL+"/slow"); !sum.Interrupted || sum.Queued != 1 ||
+		sum.Limit != LimitTime {
 		t.Errorf("%+v", sum)
 	}
 }
