@@ -19,6 +19,7 @@ const (
 	ReasonDamaged     = "damaged"      // a repair removed data that could not be read
 	ReasonNothingLeft = "nothing-left" // nothing of the page was stored except its record
 	ReasonForgotten   = "forgotten"    // the operator wants it so
+	ReasonKept        = "kept"         // it was kept for as long as a job keeps pages
 )
 
 // Erasure counts what was erased for one reason and by one line. Copies is 0 if pages lost only
@@ -45,7 +46,7 @@ func (e Erasure) String() string {
 		"unfulfillable": "what it requires is not available", "location": "the page is not where its permission says",
 		ReasonTakenDown: "taken down at the publisher's request",
 		ReasonReplaced:  "replaced by a newer copy, since the time limit is until-recrawled",
-		ReasonForgotten: "by the operator",
+		ReasonForgotten: "by the operator", ReasonKept: "kept for as long as the job says (keep)",
 		ReasonDamaged:   "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
 	}[e.Reason], e.Reason)
 	switch {

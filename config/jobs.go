@@ -273,6 +273,30 @@ func (c *Config) shares(j Job) bool {
 	})
 }
 
+// Neighbours returns the settings of the jobs that use the data directory of c, as they are without flags. A job that
+// needs a directory of its own has no neighbours.
+func (c *Config) Neighbours() (list []*Config, err error) {
+	in := c.in
+	in.Flags = map[string]any{}
+	if data, set := c.in.Flags["data"]; set {
+		in.Flags["data"] = data
+	}
+	for _, j := range c.Jobs {
+		if j.directoryKey() != "" {
+			continue
+		}
+		in.Job = j.Name
+		other, err := Load(in)
+		if err != nil {
+			return nil, err
+		}
+		if sameFile(other.Data, c.Data) {
+			list = append(list, other)
+		}
+	}
+	return list, nil
+}
+
 // sameFile reports whether two names are the same after the removal of "." and "..".
 func sameFile(a, b string) bool {
 	one, err := filepath.Abs(a)

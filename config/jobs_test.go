@@ -87,6 +87,37 @@ func TestWithJob(t *testing.T) {
 	}
 }
 
+// The neighbours of a job use its data directory, and have the scope of the file, whatever flags the job has.
+func TestNeighbours(t *testing.T) {
+	path := file(t, "c.yaml", twoJobs+"  sport: {seeds: 'https://paper.example/sport/', keep: 30d, scope: prefix}\n"+
+		"  apart: {seeds: 'https://paper.example/', data: /apart}\n")
+	for name, test := range map[string]struct {
+		job, data string
+		want      []string
+	}{
+		"one directory": {"news", "", []string{"news", "sport"}},
+		"flag":          {"news", "/flag", []string{"apart", "news", "sport"}},
+		"own directory": {"apart", "", []string{"apart"}},
+		"needs its own": {"research", "", nil},
+	} {
+		flags := map[string]any{"scope": "any"}
+		if test.data != "" {
+			flags["data"] = test.data
+		}
+		c := load(t, config.Input{File: path, Job: test.job, Env: home(t), Flags: flags})
+		list, err := c.Neighbours()
+		got := []string(nil)
+		for _, other := range list {
+			if got = append(got, other.Job); other.Job == "sport" && other.Scope != "prefix" {
+				t.Errorf("%s: the scope is %s", name, other.Scope)
+			}
+		}
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
 func TestJobIsDue(t *testing.T) {
 	path := file(t, "c.yaml", `jobs: {a: {seeds: "http://a.example/", schedule: "@every 12h"},
   b: {seeds: "http://a.example/", schedule: "30 4 * * 1"}, c: {seeds: "http://a.example/"}}`)

@@ -19,10 +19,12 @@ import (
 type CrawlOptions struct {
 	// start addresses, crawled with the pages that they link to; none: crawl everything in the
 	// queue
-	Seeds   []string
-	Job     string        // name of the job whose crawl this is; its run is recorded; "": none
-	Keep    time.Duration // after the crawl, erase what was fetched longer ago, of pages found from Seeds; 0: nothing
-	Quota   int64         // the most bytes of bodies that may be kept of pages found from Seeds; 0: no limit
+	Seeds []string
+	Job   string // name of the job whose crawl this is; its run is recorded; "": none
+	// after the crawl, erase what was fetched longer ago, of pages found from Seeds or from earlier seeds of Job, unless
+	// another job keeps it longer; 0: nothing
+	Keep    time.Duration
+	Quota   int64         // the most decoded bytes of bodies that may be kept of these pages; 0: no limit
 	Refetch bool          // also visit pages that were visited before
 	Backoff time.Duration // length of the first pause after a host that does not answer; 0: the default
 
@@ -52,7 +54,8 @@ type crawlOrder struct {
 	CrawlOptions
 	promoted bool  // visit only pages that publishers request to be crawled again
 	requests bool  // continue if a publisher's request cannot be executed
-	left     int64 // bytes of bodies that may still be received; 0: no limit
+	left     int64 // decoded bytes of bodies that may still be stored; 0: no limit
+	limits   jobLimits
 }
 
 // CrawlSummary is the result of a crawl.
@@ -90,6 +93,10 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	if err := recordCrawler(s.cfg.Data, s.who); err != nil {
 		return sum, err
 	}
+	order := crawlOrder{CrawlOptions: o}
+	if order.limits, err = s.jobLimits(o); err != nil {
+		return sum, err
+	}
 	if o.Job != "" {
 		defer s.recordJob(ctx, o.Job, time.Now().UTC(), &sum, &err)
 	}
@@ -97,8 +104,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 		return sum, err
 	}
 	defer s.leaveCluster()
-	order := crawlOrder{CrawlOptions: o}
-	if order.left, err = s.applyLimits(ctx, o); err != nil {
+	if order.left, err = s.applyLimits(ctx, order); err != nil {
 		return sum, err
 	}
 	c, end, err := s.begin(ctx, order)
@@ -129,11 +135,11 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	s.progress.end()
 	endReading()
 	sum.Scripts = c.scripts.counts()
-	return sum, s.endCrawl(ctx, c, o, end, err)
+	return sum, s.endCrawl(ctx, c, order, end, err)
 }
 
 // endCrawl does what follows the visits of a crawl, which ended with err.
-func (s *Site) endCrawl(ctx context.Context, c *session, o CrawlOptions, end func(), err error) error {
+func (s *Site) endCrawl(ctx context.Context, c *session, o crawlOrder, end func(), err error) error {
 	err = errors.Join(err, s.frontier.Flush(), c.executor.Settle(context.WithoutCancel(ctx)))
 	if err == nil {
 		c.awaitJudged(ctx, o.Judging)

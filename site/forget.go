@@ -46,13 +46,14 @@ func (s *Site) Forget(ctx context.Context, o ForgetOptions) (sum ForgetSummary, 
 	}
 	erased, endWatch := s.erased.watch()
 	defer endWatch()
+	because := archive.Tombstone{Reason: archive.ReasonForgotten, Why: o.Why}
 	for _, at := range list {
 		if err = ctx.Err(); err != nil {
 			break
 		}
 		var f holdings.Forgotten
 		var is bool
-		if f, is, err = h.Forget(ctx, at, o.Why, o.Before, o.DryRun); err != nil {
+		if f, is, err = h.Forget(ctx, at, because, o.Before, o.DryRun); err != nil {
 			break
 		}
 		if !is {

@@ -17,12 +17,15 @@ import (
 
 // JobRun is the last crawl of a job in a data directory.
 type JobRun struct {
-	Began time.Time `json:"began"`
+	// all seeds that the job has had. Pages that were found from them belong to the job
+	Seeds []string  `json:"seeds"`
+	Began time.Time `json:"began"` // zero: no crawl has ended yet
 	Ended time.Time `json:"ended"`
 	// the crawl did everything that was due, or has reached a limit; otherwise it was interrupted or has failed
-	Complete bool            `json:"complete"`
-	Error    string          `json:"error,omitempty"` // why it failed
-	Summary  crawler.Summary `json:"summary"`
+	Complete bool `json:"complete"`
+	// why it failed, or why no seed was fetched. If policy refuses the seeds, the crawl is complete
+	Error   string          `json:"error,omitempty"`
+	Summary crawler.Summary `json:"summary"`
 }
 
 // retryJob is how long a job that has failed waits until it is due again.
@@ -43,13 +46,13 @@ func (r JobRun) Due(j config.Job) (due time.Time, scheduled bool) {
 	return due, scheduled
 }
 
-// jobsName is the name of the file in a data directory with the last run of each job.
-const jobsName = "jobs.json"
+// JobsName is the name of the file in a data directory with the last run of each job.
+const JobsName = "jobs.json"
 
 // JobRuns returns the last run of each job in a data directory, by the name of the job.
 func JobRuns(dir string) (map[string]JobRun, error) {
 	runs := map[string]JobRun{}
-	file := filepath.Join(dir, jobsName)
+	file := filepath.Join(dir, JobsName)
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return runs, nil
@@ -67,20 +70,29 @@ func JobRuns(dir string) (map[string]JobRun, error) {
 func (s *Site) recordJob(ctx context.Context, job string, began time.Time, sum *CrawlSummary, err *error) {
 	failed := cmp.Or(*err, sum.Stopped)
 	run := JobRun{Began: began, Ended: time.Now().UTC(), Summary: sum.Summary,
-		Complete: failed == nil && ctx.Err() == nil && !sum.Changed}
+		Complete: failed == nil && ctx.Err() == nil && !sum.Changed && (sum.Interrupted || !sum.SeedsUnreachable),
+		Error:    sum.SeedsFailed()}
 	if failed != nil {
 		run.Error = failed.Error()
 	}
-	*err = errors.Join(*err, func() error {
-		runs, err := JobRuns(s.cfg.Data)
-		if err != nil {
-			return err
-		}
-		runs[job] = run
-		text, err := json.MarshalIndent(runs, "", "  ")
-		if err != nil {
-			return err
-		}
-		return disk.Replace(filepath.Join(s.cfg.Data, jobsName), append(text, '\n'), 0o600)
-	}())
+	*err = errors.Join(*err, s.updateJob(job, func(old *JobRun) {
+		run.Seeds = old.Seeds
+		*old = run
+	}))
+}
+
+// updateJob changes what the data directory contains about the last run of a job.
+func (s *Site) updateJob(job string, change func(*JobRun)) error {
+	runs, err := JobRuns(s.cfg.Data)
+	if err != nil {
+		return err
+	}
+	run := runs[job]
+	change(&run)
+	runs[job] = run
+	text, err := json.MarshalIndent(runs, "", "  ")
+	if err != nil {
+		return err
+	}
+	return disk.Replace(filepath.Join(s.cfg.Data, JobsName), append(text, '\n'), 0o600)
 }

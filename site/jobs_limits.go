@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,17 +14,67 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/holdings"
 )
 
-// least returns the smaller of two limits, of which 0 and less mean that there is none.
-func (o crawlOrder) least(limit int64) int64 {
-	if o.left > 0 && (limit <= 0 || o.left < limit) {
-		return o.left
-	}
-	return limit
+// jobLimits says which pages belong to the job of a crawl, and for how long its neighbours keep pages.
+type jobLimits struct {
+	seeds  []string // those of the crawl, and earlier ones of its job
+	others []keeper // the other jobs of the data directory
 }
 
-// applyLimits erases what is older than o permits, and returns how many bytes of bodies may be received until the
+// keeper is a job that keeps pages for some time.
+type keeper struct {
+	name   string
+	keep   time.Duration             // 0: for ever
+	covers func(address string) bool // reports whether an address is in the scope of the job
+}
+
+// jobLimits returns the limits of a crawl, and records its seeds as those of its job. An earlier seed that another job
+// has now belongs to that job.
+func (s *Site) jobLimits(o CrawlOptions) (l jobLimits, err error) {
+	l.seeds = slices.Clone(o.Seeds)
+	if o.Job == "" {
+		return l, nil
+	}
+	list, err := s.cfg.Neighbours()
+	if err != nil {
+		return l, err
+	}
+	taken := []string{}
+	for _, cfg := range list {
+		j, _, _ := cfg.FindJob(cfg.Job)
+		if j.Name == o.Job {
+			continue
+		}
+		k := keeper{name: j.Name, keep: j.Keep}
+		seeds := normalSeeds(j.Seeds)
+		if k.covers, err = (crawler.Extent{Scope: crawler.Scope(cfg.Scope), Include: cfg.Include, Exclude: cfg.Exclude,
+			Seeds: seeds}).Covers(); err != nil {
+			return l, err
+		}
+		taken, l.others = append(taken, seeds...), append(l.others, k)
+	}
+	return l, s.updateJob(o.Job, func(run *JobRun) {
+		for _, seed := range normalSeeds(run.Seeds) {
+			if !slices.Contains(taken, seed) {
+				l.seeds = append(l.seeds, seed)
+			}
+		}
+		run.Seeds = slices.Compact(slices.Sorted(slices.Values(normalSeeds(slices.Concat(run.Seeds, o.Seeds)))))
+	})
+}
+
+// normalSeeds returns seeds in normal form.
+func normalSeeds(seeds []string) (list []string) {
+	for _, seed := range seeds {
+		if normal, err := crawler.Link(seed, nil); err == nil { // the crawl reports the others
+			list = append(list, normal)
+		}
+	}
+	return list
+}
+
+// applyLimits erases what is older than o permits, and returns how many decoded bytes of bodies may be stored until the
 // quota of o is used up; 0 if there is no quota. The error says that it is used up.
-func (s *Site) applyLimits(ctx context.Context, o CrawlOptions) (left int64, err error) {
+func (s *Site) applyLimits(ctx context.Context, o crawlOrder) (left int64, err error) {
 	if o.Keep > 0 {
 		h, err := s.held(ctx)
 		if err == nil {
@@ -37,7 +88,7 @@ func (s *Site) applyLimits(ctx context.Context, o CrawlOptions) (left int64, err
 		return 0, nil
 	}
 	used := int64(0)
-	err = s.eachFrom(ctx, o.Seeds, func(address string) error {
+	err = s.eachFrom(ctx, o.limits.seeds, func(address string) error {
 		list, err := s.archive.Captures(address)
 		for _, c := range list {
 			used += c.Bytes
@@ -63,14 +114,26 @@ func (o CrawlOptions) subject() string {
 	return "the job " + o.Job
 }
 
-// retain erases what was fetched longer ago than o permits, of the pages that were found from the seeds of o.
-func (s *Site) retain(ctx context.Context, h *holdings.Holdings, o CrawlOptions) error {
+// retain erases what was fetched longer ago than o permits, of the pages that belong to it. A page that is in the scope
+// of other jobs too is kept for the longest of their times.
+func (s *Site) retain(ctx context.Context, h *holdings.Holdings, o crawlOrder) error {
 	if o.Keep <= 0 {
 		return nil
 	}
-	before, why := time.Now().Add(-o.Keep), fmt.Sprintf("%s keeps pages for %s", o.subject(), o.Keep)
-	return s.eachFrom(ctx, o.Seeds, func(address string) error {
-		_, _, err := h.Forget(ctx, address, why, before, false)
+	now := time.Now()
+	return s.eachFrom(ctx, o.limits.seeds, func(address string) error {
+		keep, by := o.Keep, o.subject()
+		for _, other := range o.limits.others {
+			switch longer := other.keep == 0 || other.keep > keep; {
+			case !longer || !other.covers(address):
+			case other.keep == 0:
+				return nil
+			default:
+				keep, by = other.keep, "the job "+other.name
+			}
+		}
+		_, _, err := h.Forget(ctx, address, archive.Tombstone{Reason: archive.ReasonKept,
+			Why: fmt.Sprintf("%s keeps pages for %s", by, keep)}, now.Add(-keep), false)
 		return err
 	})
 }
@@ -84,9 +147,9 @@ func (s *Site) eachFrom(ctx context.Context, seeds []string, fn func(address str
 			return err
 		}
 		wanted := map[uint64]bool{}
-		for _, seed := range seeds {
-			if normal, err := crawler.Link(seed, nil); err == nil && numbers[normal] >= crawler.FirstSeed {
-				wanted[numbers[normal]] = true
+		for _, seed := range normalSeeds(seeds) {
+			if numbers[seed] >= crawler.FirstSeed {
+				wanted[numbers[seed]] = true
 			}
 		}
 		return eachRecord(ctx, f, func(r crawler.Record) error {

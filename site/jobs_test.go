@@ -36,6 +36,8 @@ func TestJobDue(t *testing.T) {
 	}{
 		{"never", "@every 12h", JobRun{}, time.Time{}},
 		{"complete", "@every 12h", JobRun{Began: began, Ended: ended, Complete: true}, began.Add(12 * time.Hour)},
+		{"refused", "@every 12h", JobRun{Began: began, Ended: ended, Complete: true, Error: "x"},
+			began.Add(12 * time.Hour)},
 		{"interrupted", "@every 12h", JobRun{Began: began, Ended: ended}, ended},
 		{"failed", "@every 12h", JobRun{Began: began, Ended: ended, Error: "x"}, ended.Add(10 * time.Minute)},
 		{"failed, often", "@every 61m", JobRun{Began: began, Ended: ended, Error: "x"}, began.Add(61 * time.Minute)},
@@ -49,7 +51,7 @@ func TestJobDue(t *testing.T) {
 // A damaged file is an error that names the file, and is not overwritten.
 func TestJobRunsDamaged(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, jobsName)
+	file := filepath.Join(dir, JobsName)
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

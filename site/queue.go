@@ -68,6 +68,8 @@ func whyNotNow(q crawler.HostQueue, now time.Time, crawls bool) string {
 	switch {
 	case !q.Due.After(now) && !crawls:
 		return "no crawl runs"
+	case !q.Due.After(now) && q.Busy:
+		return "a request to the host is in progress"
 	case !q.Due.After(now):
 		return ""
 	case q.Failures == 1:

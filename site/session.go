@@ -132,8 +132,8 @@ func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 	}
 	return crawler.New(st.gate, s, st.frontier, crawler.Options{Concurrency: cfg.Concurrency,
 		Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth, MaxPages: int(st.ownLimit(int64(cfg.MaxPages))),
-		MaxBytes: o.least(st.ownLimit(cfg.MaxBytes)),
-		MaxTime:  cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
+		MaxBytes: st.ownLimit(cfg.MaxBytes), MaxStored: o.left,
+		MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
 		Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: s.recrawl, Refetch: o.Refetch,
 		Promoted: o.promoted, Together: st.together, Held: s.holdings.Holds, Stands: st.mayBeTakenDown, Pause: s.pause,
 		Progress: progress, Every: o.Every, Budget: st.o.Budget, Collect: o.Collect,

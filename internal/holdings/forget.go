@@ -17,10 +17,10 @@ type Forgotten struct {
 
 // Forget erases what is stored for an address, because the operator wants it so: everything, or, if before is not
 // zero, only what was fetched before that time. The current copy counts from the last crawl that has found it
-// unchanged. why is the reason in the tombstones. If dry is set, Forget erases nothing. is is false if there is
-// nothing to erase.
-func (h *Holdings) Forget(ctx context.Context, address, why string, before time.Time, dry bool) (f Forgotten, is bool,
-	err error) {
+// unchanged. because is the tombstone without an address. If dry is set, Forget erases nothing. is is false if there
+// is nothing to erase.
+func (h *Holdings) Forget(ctx context.Context, address string, because archive.Tombstone, before time.Time,
+	dry bool) (f Forgotten, is bool, err error) {
 	known, found, err := h.archive.Resource(address)
 	if err != nil || !found {
 		return f, false, err
@@ -36,7 +36,8 @@ func (h *Holdings) Forget(ctx context.Context, address, why string, before time.
 			return f, false, err
 		}
 		if !dry {
-			f.Copies, err = h.erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonForgotten, Why: why})
+			because.URL = address
+			f.Copies, err = h.erase(ctx, because)
 		}
 		return f, true, err
 	}
@@ -49,7 +50,7 @@ func (h *Holdings) Forget(ctx context.Context, address, why string, before time.
 		if dry {
 			continue
 		}
-		err := h.archive.EraseCapture(ctx, c.ID, archive.Tombstone{Reason: archive.ReasonForgotten, Why: why})
+		err := h.archive.EraseCapture(ctx, c.ID, because)
 		if err != nil && !errors.Is(err, archive.ErrNotHeld) {
 			return f, true, err
 		}

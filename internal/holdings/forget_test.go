@@ -41,7 +41,8 @@ func TestForget(t *testing.T) {
 			s.receive(newer)
 			s.flushed()
 			before := c.before(older.Last().Start, newer.Last().Start)
-			got, is, err := s.Forget(t.Context(), a, "no longer wanted", before, c.dry)
+			got, is, err := s.Forget(t.Context(), a, archive.Tombstone{Reason: archive.ReasonForgotten,
+				Why: "no longer wanted"}, before, c.dry)
 			if err != nil || got != c.want || is != c.is {
 				t.Errorf("%+v, %t, %v", got, is, err)
 			}
@@ -67,12 +68,12 @@ func TestForget(t *testing.T) {
 // What is not stored cannot be forgotten, and a page can be forgotten twice.
 func TestForgetNothing(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
-	if _, is, err := s.Forget(t.Context(), a, "w", time.Time{}, false); is || err != nil {
+	if _, is, err := s.Forget(t.Context(), a, archive.Tombstone{Why: "w"}, time.Time{}, false); is || err != nil {
 		t.Error(is, err)
 	}
 	s.receive(pageOf(article, a))
 	for _, want := range []bool{true, false} {
-		if _, is, err := s.Forget(t.Context(), a, "w", time.Time{}, false); is != want || err != nil {
+		if _, is, err := s.Forget(t.Context(), a, archive.Tombstone{Why: "w"}, time.Time{}, false); is != want || err != nil {
 			t.Error(is, err)
 		}
 	}
