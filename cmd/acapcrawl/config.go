@@ -113,6 +113,15 @@ func (c *Command) configCheckVerb() *cobra.Command {
 			if _, err := checkLevels(cfg); err != nil {
 				return err
 			}
+			for _, j := range cfg.Jobs {
+				own, err := cfg.WithJob(j.Name)
+				if err != nil {
+					return err
+				}
+				for _, notice := range onlyOnce(j, own) {
+					fmt.Fprintln(c.Stderr, "Notice: "+notice)
+				}
+			}
 			if cfg.File == "" {
 				fmt.Fprintln(c.Stdout, "valid; there is no configuration file")
 				return nil

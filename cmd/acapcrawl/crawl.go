@@ -102,7 +102,13 @@ loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.
 
 // readSeeds reads the arguments of crawl: addresses, or the name of a job.
 func (c *Command) readSeeds(cmd *cobra.Command, args []string, r *crawlRequest) error {
-	if len(args) == 1 && !strings.ContainsAny(args[0], ":/.") {
+	name := slices.IndexFunc(args, func(arg string) bool { return !strings.ContainsAny(arg, ":/.") })
+	if name >= 0 && len(args) > 1 {
+		if j, err := c.namedJob(cmd, args[name]); err == nil {
+			return misuse("acapcrawl crawl "+j.Name, "%s takes either one job or URLs, not %q", cmd.CommandPath(),
+				strings.Join(args, " "))
+		}
+	} else if name >= 0 {
 		j, err := c.namedJob(cmd, args[0])
 		if err != nil {
 			return err
@@ -227,14 +233,12 @@ func outcome(sum crawler.Summary) error {
 	switch {
 	case sum.Stopped != nil:
 		return sum.Stopped
-	case sum.Interrupted:
+	case sum.SeedsFailed() == "":
 		return nil
 	case sum.SeedsRefused:
-		return refusal(fmt.Errorf("every seed was refused by policy: %s", sum.RefusedWhy))
-	case sum.SeedsUnreachable:
-		return failure("", fmt.Errorf("no seed could be reached: %s", sum.UnreachableWhy))
+		return refusal(errors.New(sum.SeedsFailed()))
 	}
-	return nil
+	return failure("", errors.New(sum.SeedsFailed()))
 }
 
 // crawl opens the data directory, crawls, and closes it.

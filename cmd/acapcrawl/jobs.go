@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -46,9 +49,11 @@ type jobState struct {
 	Job      string       `json:"job"`
 	Seeds    []string     `json:"seeds"`
 	Schedule string       `json:"schedule"` // "": none
+	Keep     string       `json:"keep"`     // "": for ever
+	Quota    int64        `json:"quota"`    // in bytes; 0: none
 	Data     string       `json:"data"`
 	Last     *site.JobRun `json:"last"` // null: the job has never run
-	Due      *time.Time   `json:"due"`  // when it is due; null: it has no schedule
+	Due      *time.Time   `json:"due"`  // when it is due; now if it has never run; null: it has no schedule
 }
 
 // stateOf returns the state of the job j, whose data directory is dir.
@@ -57,13 +62,18 @@ func stateOf(j config.Job, dir string) (s jobState, err error) {
 	if err != nil {
 		return s, err
 	}
-	s = jobState{Job: j.Name, Seeds: j.Seeds, Schedule: j.Schedule, Data: dir}
-	last, ran := runs[j.Name]
-	if ran {
+	s = jobState{Job: j.Name, Seeds: j.Seeds, Schedule: j.Schedule, Quota: j.Quota, Data: dir}
+	if j.Keep > 0 {
+		s.Keep = j.Keep.String()
+	}
+	last := runs[j.Name]
+	if !last.Began.IsZero() {
 		s.Last = &last
 	}
 	if due, scheduled := last.Due(j); scheduled {
-		due = due.UTC()
+		if due = due.UTC(); due.IsZero() {
+			due = time.Now().UTC()
+		}
 		s.Due = &due
 	}
 	return s, nil
@@ -91,7 +101,7 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 		if err != nil {
 			return err
 		}
-		list := []jobState{}
+		list, notices := []jobState{}, []string{}
 		for _, j := range cfg.Jobs {
 			own, err := c.jobSettings(cfg, j)
 			if err != nil {
@@ -101,7 +111,14 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 			if err != nil {
 				return err
 			}
-			list = append(list, s)
+			list, notices = append(list, s), append(notices, onlyOnce(j, own)...)
+		}
+		removed, err := c.removedJobs(cfg)
+		if err != nil {
+			return err
+		}
+		for _, notice := range slices.Concat(notices, removed) {
+			fmt.Fprintln(c.Stderr, "Notice: "+notice)
 		}
 		switch {
 		case out.JSON():
@@ -119,6 +136,40 @@ is due. The verb watch starts jobs that are due; crawl JOB starts one at once.`,
 		return lines.Flush()
 	}
 	return cmd
+}
+
+// onlyOnce says that the job j has a schedule, but no page to visit; nil: it has.
+func onlyOnce(j config.Job, own *config.Config) []string {
+	if j.Schedule == "" || own.RecrawlMin > 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the job %s has a schedule, but visits every page only once, because recrawl_min is 0s: "+
+		"set it, for example to half of the time between two crawls", j.Name)}
+}
+
+// removedJobs names each job that has run in one of the data directories of cfg, but that cfg does not have there.
+func (c *Command) removedJobs(cfg *config.Config) (list []string, err error) {
+	names := map[string][]string{cfg.Data: nil} // by data directory
+	for _, j := range cfg.Jobs {
+		own, err := c.jobSettings(cfg, j)
+		if err != nil {
+			return nil, err
+		}
+		names[own.Data] = append(names[own.Data], j.Name)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(names)) {
+		runs, err := site.JobRuns(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(runs)) {
+			if !slices.Contains(names[dir], name) {
+				list = append(list, fmt.Sprintf("the job %s of %s is no longer configured, so its pages stay: erase them with "+
+					"acapcrawl archive forget, and remove it from %s", name, dir, filepath.Join(dir, site.JobsName)))
+			}
+		}
+	}
+	return list, nil
 }
 
 // noJobs says that no job is configured, and where one could be.
@@ -160,7 +211,12 @@ func ago(t, now time.Time) string { return span(max(now.Sub(t), 0)) + " ago" }
 
 func (c *Command) jobsShowVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show JOB", Short: "Show the settings of a job, and its last run", Args: cobra.ExactArgs(1),
+		Use: "show JOB", Short: "Show the settings of a job, and its last run", Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return misuse("acapcrawl jobs ls", "%s takes the name of one job", cmd.CommandPath())
+			}
+			return nil
+		},
 		Long: `Show a job: its seeds, the settings of its crawls that are not defaults with the source of each, and how its
 last run ended.`,
 		Example: "  acapcrawl jobs show news",
@@ -204,6 +260,12 @@ func printJob(w io.Writer, s jobState, cfg *config.Config, now time.Time) error 
 	}
 	if s.Schedule != "" {
 		fmt.Fprintf(w, "schedule  %s, %s\n", s.Schedule, s.dueInWords(now))
+	}
+	if s.Keep != "" {
+		fmt.Fprintf(w, "keep      %s\n", s.Keep)
+	}
+	if s.Quota > 0 {
+		fmt.Fprintf(w, "quota     %s\n", size(s.Quota))
 	}
 	fmt.Fprintf(w, "last run  %s\n", s.lastInWords(now))
 	if s.Last != nil && s.Last.Error != "" {

@@ -13,7 +13,10 @@ import (
 
 // jsonLines converts lines of text into the objects that slog.JSONHandler writes, so that a program
 // that reads standard error needs to know one form only.
-type jsonLines struct{ partial []byte }
+type jsonLines struct {
+	job     string // the job that the lines are about; "": none
+	partial []byte
+}
 
 // lines returns an object for each line that ends in text. The rest of text is kept for the next
 // call. A line that is a JSON object already is only made safe to print.
@@ -35,6 +38,9 @@ func (j *jsonLines) lines(text []byte, now time.Time) []byte {
 		default:
 			level, message := levelOfLine(string(line))
 			record := slog.NewRecord(now, level, message, 0)
+			if j.job != "" {
+				record.AddAttrs(slog.String("job", j.job))
+			}
 			_ = slog.NewJSONHandler(safe, nil).Handle(context.Background(), record) // cannot fail: out is in memory
 		}
 	}

@@ -113,10 +113,14 @@ func (c *Command) orNothing(asJSON bool, none any, err error) error {
 // logger returns a logger that writes records of the configured level or higher to w.
 func logger(w io.Writer, cfg *config.Config) *slog.Logger {
 	o := &slog.HandlerOptions{Level: cfg.LogLevel}
+	log := slog.New(slog.NewTextHandler(w, o))
 	if cfg.LogFormat == config.LogJSON {
-		return slog.New(slog.NewJSONHandler(w, o))
+		log = slog.New(slog.NewJSONHandler(w, o))
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	if cfg.Job != "" {
+		log = log.With("job", cfg.Job)
+	}
+	return log
 }
 
 type writerFunc func([]byte) (int, error)

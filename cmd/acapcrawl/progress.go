@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,9 @@ type progress struct {
 	columns func() int // returns the width of the terminal in columns; 0: not known. nil: w is not a terminal
 
 	now func() time.Time // the clock; nil: time.Now
+
+	of  *progress // shows what this progress gets; nil: w does
+	job string    // the job that is named in what is written to of
 
 	mu    sync.Mutex
 	json  *jsonLines // what is written becomes JSON; nil: it stays text
@@ -54,6 +58,9 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
+// ofJob returns a progress that shows everything on p, and names the job in each error, notice and log record.
+func (p *progress) ofJob(name string) *progress { return &progress{of: p, job: name} }
+
 // time returns the time by the clock of p.
 func (p *progress) time() time.Time {
 	if p.now == nil {
@@ -65,6 +72,10 @@ func (p *progress) time() time.Time {
 // Set shows a line, preceded by the time since the first call. It does nothing if the previous line
 // was shown less than redraw or reprint ago.
 func (p *progress) Set(format string, args ...any) {
+	if p.of != nil {
+		p.of.Set(format, args...)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now, least := p.time(), redraw
@@ -122,6 +133,10 @@ func countLine(done, total int, noun string, took time.Duration) string {
 // Write makes the text b safe to print, and writes this text above the progress line.
 func (p *progress) Write(b []byte) (int, error) {
 	n := len(b)
+	if p.of != nil {
+		_, err := p.of.Write(p.named(b))
+		return n, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b = p.printable(b)
@@ -133,6 +148,25 @@ func (p *progress) Write(b []byte) (int, error) {
 	_, err := p.w.Write(b)
 	p.draw()
 	return n, err
+}
+
+// named puts the name of the job into each line of b.
+func (p *progress) named(b []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.json != nil {
+		return p.json.lines(b, p.of.time())
+	}
+	var out bytes.Buffer
+	for line := range bytes.Lines(b) {
+		level, text, found := bytes.Cut(line, []byte(": "))
+		if found && (string(level) == "Error" || string(level) == "Notice") {
+			fmt.Fprintf(&out, "%s: job %s: %s", level, p.job, text)
+		} else {
+			out.Write(line)
+		}
+	}
+	return out.Bytes()
 }
 
 // printable makes the text b safe to print, as text or as JSON.
@@ -150,12 +184,19 @@ func (p *progress) WriteJSON() {
 	if p.json != nil {
 		return
 	}
+	if p.of != nil {
+		p.of.WriteJSON()
+	}
 	p.eraseLine()
-	p.json, p.columns = &jsonLines{}, nil
+	p.json, p.columns = &jsonLines{job: p.job}, nil
 }
 
 // Done removes the progress line.
 func (p *progress) Done() {
+	if p.of != nil {
+		p.of.Done()
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.eraseLine()

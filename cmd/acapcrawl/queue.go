@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -74,10 +75,27 @@ func (c *Command) runQueueList(cmd *cobra.Command, cfg *config.Config, r queueRe
 		return c.printJSON(list)
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.Stderr, "Notice: nothing is queued")
+		_, err := fmt.Fprintln(c.Stderr, "Notice: "+nothingQueued(all, r))
 		return err
 	}
 	return printQueue(c.Stdout, list, crawls, time.Now())
+}
+
+// nothingQueued says that r selects nothing of all, and which hosts the user may have meant.
+func nothingQueued(all []site.QueuedHost, r queueRequest) string {
+	if r.Host == "" {
+		return "nothing is queued"
+	}
+	text, near := "nothing of the host "+r.Host+" is queued", []string{}
+	for _, q := range all {
+		if name, _, err := net.SplitHostPort(q.Host); err == nil && name == r.Host && !slices.Contains(near, q.Host) {
+			near = append(near, q.Host)
+		}
+	}
+	if len(near) > 0 {
+		text += "; hosts with this name are " + strings.Join(near, ", ")
+	}
+	return text
 }
 
 func printQueue(w io.Writer, list []site.QueuedHost, crawls bool, now time.Time) error {
@@ -92,11 +110,11 @@ func printQueue(w io.Writer, list []site.QueuedHost, crawls bool, now time.Time)
 			fmt.Fprintln(lines, group)
 		}
 		when := "now"
-		if q.Due.After(now) {
-			when = "in " + span(q.Due.Sub(now))
-		}
-		if q.Why != "" {
-			when += ", because " + q.Why
+		switch {
+		case q.Due.After(now):
+			when = "in " + span(q.Due.Sub(now)) + ", because " + q.Why
+		case q.Why != "":
+			when = "not now, because " + q.Why
 		}
 		fmt.Fprintf(lines, "  %s\t%s\t%s\n", number(q.Queued), q.Host, when)
 	}

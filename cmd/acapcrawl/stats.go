@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -94,6 +96,12 @@ func printStats(w io.Writer, s site.Stats) error {
 		fmt.Fprintln(out)
 		_ = printErased(out, s.Erased) // out keeps the error
 	}
+	if len(s.Jobs) > 0 {
+		fmt.Fprintln(out, "\nJobs")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Jobs)) {
+		fmt.Fprintf(out, "  %s: %s\n", display.Line(name), display.Line(runInWords(s.Jobs[name])))
+	}
 	return out.Flush()
 }
 
@@ -111,6 +119,21 @@ func printReasons(w io.Writer, title string, list []site.ReasonStats) {
 	}
 }
 
+// runInWords says how the last run of a job ended.
+func runInWords(r site.JobRun) string {
+	if r.Ended.IsZero() {
+		return "no crawl has ended"
+	}
+	text := several(r.Summary.Fetched, "page") + " fetched, " + r.Ended.Format(time.DateOnly)
+	switch {
+	case r.Error != "":
+		return text + ", failed: " + r.Error
+	case !r.Complete:
+		return text + ", interrupted"
+	}
+	return text
+}
+
 //go:embed stats.html
 var statsPage string
 
@@ -118,7 +141,10 @@ var statsPage string
 func printStatsPage(w io.Writer, s site.Stats) error {
 	page, err := template.New("stats").Funcs(template.FuncMap{"number": number[int], "size": size,
 		"shown": display.Line, "date": func(t time.Time) string { return t.Format(time.DateOnly) },
-		"bar": barOf(s.Months)}).Parse(statsPage)
+		"bar": barOf(s.Months), "run": runInWords, "noun": func(n int, noun string) string {
+			_, noun, _ = strings.Cut(several(n, noun), " ")
+			return noun
+		}}).Parse(statsPage)
 	if err != nil {
 		return err
 	}

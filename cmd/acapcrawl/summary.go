@@ -43,6 +43,9 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	if s.Rendered > 0 {
 		fmt.Fprintf(&b, "%8s  rendered: their scripts ran\n", number(s.Rendered))
 	}
+	if s.Limit != "" {
+		fmt.Fprintf(&b, "The limit %s ended the crawl.\n", s.Limit)
+	}
 	if s.Unchanged > 0 {
 		fmt.Fprintf(&b, "%8s  unchanged since they were last fetched\n", number(s.Unchanged))
 	}
@@ -72,9 +75,12 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		b.WriteString("\n")
 		_ = printErased(&b, s.Erased)
 	}
+	queued := "queued"
+	if s.OtherSeeds == 0 { // otherwise hosts and times are those of other seeds too
+		queued += " on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue, now)
+	}
 	left := block("Left for another run",
-		row{s.Queued - s.OtherSeeds, "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue,
-			now)},
+		row{s.Queued - s.OtherSeeds, queued},
 		row{s.OtherSeeds, "queued by earlier crawls of other seeds: visit them with acapcrawl crawl, without a URL"},
 		row{s.Waiting, "to be visited again, pages and required resources" + due(", the first ", s.NextAgain, now)})
 	if left == "" {

@@ -62,6 +62,13 @@ func (c *Command) runWatchAll(ctx context.Context, load func() (*config.Config, 
 		return err
 	}
 	p, err := c.planWatch(cfg)
+	if err != nil {
+		return err
+	}
+	removed, err := c.removedJobs(cfg)
+	for _, notice := range removed {
+		fmt.Fprintln(newProgress(c.Stderr), "Notice: "+notice)
+	}
 	for err == nil && ctx.Err() == nil {
 		p, err = c.executePlan(ctx, p, load, r)
 	}
@@ -135,20 +142,15 @@ func (s *jobStarter) run(ctx context.Context) (*watchPlan, error) {
 		if changed := s.reload(asked); changed != nil {
 			return changed, nil
 		}
-		now, next := time.Now(), time.Now().Add(tryJob)
-		for i := range s.plan.scheduled {
-			j := &s.plan.scheduled[i]
-			if due := s.due(j); due.After(now) {
-				next = earlier(next, due)
-				continue
-			}
-			if err := s.start(ctx, j); err != nil {
-				return nil, err
-			}
-			next = time.Now() // another job may have become due meanwhile
-			break
+		j, due := s.next()
+		if j == nil || due.After(time.Now()) {
+			asked = s.wait(ctx, earlier(due, time.Now().Add(tryJob)))
+			continue
 		}
-		asked = s.wait(ctx, next)
+		if err := s.start(ctx, j); err != nil {
+			return nil, err
+		}
+		asked = s.wait(ctx, time.Now()) // another job may have become due meanwhile
 	}
 	return nil, nil
 }
@@ -218,30 +220,45 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// due returns when a job is due. If its last run cannot be read, it prints the problem, once, and tries again later.
-func (s *jobStarter) due(j *scheduledJob) time.Time {
+// next returns the job that is due first, so that a long job does not keep others from being started. Of jobs that are
+// due at the same time, it is the one whose last run ended first. Without jobs, next returns nil and a later time.
+func (s *jobStarter) next() (first *scheduledJob, due time.Time) {
+	ended := time.Time{}
+	due = time.Now().Add(tryJob)
+	for i := range s.plan.scheduled {
+		j := &s.plan.scheduled[i]
+		at, last := s.due(j)
+		if first == nil || cmp.Or(at.Compare(due), last.Compare(ended)) < 0 {
+			first, due, ended = j, at, last
+		}
+	}
+	return first, due
+}
+
+// due returns when a job is due, and when its last run ended. If its last run cannot be read, it prints the problem, once, and tries again later.
+func (s *jobStarter) due(j *scheduledJob) (due, ended time.Time) {
 	runs, err := site.JobRuns(j.dir)
 	if err != nil {
 		if s.said != err.Error() {
 			s.said = err.Error()
 			fmt.Fprintf(newProgress(s.command.Stderr), "Notice: the job %s is not started: %v\n", j.Name, err)
 		}
-		return time.Now().Add(tryJob)
+		return time.Now().Add(tryJob), ended
 	}
-	due, _ := runs[j.Name].Due(j.Job)
+	due, _ = runs[j.Name].Due(j.Job)
 	if due.Before(j.notBefore) {
-		return j.notBefore
+		due = j.notBefore
 	}
-	return due
+	return due, runs[j.Name].Ended
 }
 
 // start crawls a job, and prints how the crawl ended. The error is only one of printing.
 func (s *jobStarter) start(ctx context.Context, j *scheduledJob) error {
 	j.notBefore = time.Now().Add(tryJob)
 	var out bytes.Buffer
-	verb := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: s.command.Stderr, Env: s.command.Env,
+	verb := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: newProgress(s.command.Stderr).ofJob(j.Name), Env: s.command.Env,
 		Resolver: s.command.Resolver, dir: s.command.dir, configText: s.plan.cfg.Text()}
-	status := verb.Main(ctx, append([]string{"crawl", j.Name, "--json"}, s.request.Flags...))
+	status := verb.Main(ctx, slices.Concat([]string{"crawl", "--json"}, s.request.Flags, []string{"--", j.Name}))
 	var sum crawler.Summary
 	if status == statusDone {
 		j.notBefore = time.Time{}
@@ -260,6 +277,9 @@ func (s *jobStarter) start(ctx context.Context, j *scheduledJob) error {
 	if status == statusDone {
 		text = fmt.Sprintf("%s fetched, %s stored, %s queued", several(sum.Fetched, "page"), number(sum.Stored),
 			number(sum.Queued))
+		if sum.Limit != "" {
+			text += fmt.Sprintf("; the limit %s ended the crawl", sum.Limit)
+		}
 	}
 	_, err := fmt.Fprintf(s.command.Stdout, "%s job %s: %s\n", time.Now().Format(time.RFC3339), j.Name, text)
 	return err
