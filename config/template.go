@@ -44,6 +44,7 @@ const jobsTemplate = `
 #   news:
 #     seeds: [https://example.com/]
 #     schedule: "@daily"
+#     recrawl_min: 12h # visit pages again after this time; by default every page is visited once
 #     scope: domain
 #     max_time: 2h
 #     keep: 365d # after each crawl, erase what was fetched longer ago

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/config"
@@ -64,6 +65,25 @@ func JobRuns(dir string) (map[string]JobRun, error) {
 		return nil, fmt.Errorf("the last runs of jobs cannot be read; if %s is damaged, remove it: %w", file, err)
 	}
 	return runs, nil
+}
+
+// RemovedJobs returns the names of the jobs that have run in a data directory, but that jobs does not contain. It leaves
+// out those whose seeds all belong to jobs now.
+func RemovedJobs(dir string, jobs []config.Job) (names []string, err error) {
+	runs, err := JobRuns(dir)
+	if err != nil {
+		return nil, err
+	}
+	seeds := jobsOf(jobs)
+	for name, run := range runs {
+		named := slices.ContainsFunc(jobs, func(j config.Job) bool { return j.Name == name })
+		lost := slices.ContainsFunc(run.Seeds, func(seed string) bool { return len(seeds[seed]) == 0 })
+		if !named && (lost || len(run.Seeds) == 0) { // without seeds, an older version has recorded the run
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // recordJob stores the run of a job that ends with sum and err. It adds its own error to err.

@@ -147,26 +147,24 @@ func onlyOnce(j config.Job, own *config.Config) []string {
 		"set it, for example to half of the time between two crawls", j.Name)}
 }
 
-// removedJobs names each job that has run in one of the data directories of cfg, but that cfg does not have there.
+// removedJobs says for each job that has run in one of the data directories of cfg that cfg no longer has it there.
 func (c *Command) removedJobs(cfg *config.Config) (list []string, err error) {
-	names := map[string][]string{cfg.Data: nil} // by data directory
+	jobs := map[string][]config.Job{cfg.Data: nil} // by data directory
 	for _, j := range cfg.Jobs {
 		own, err := c.jobSettings(cfg, j)
 		if err != nil {
 			return nil, err
 		}
-		names[own.Data] = append(names[own.Data], j.Name)
+		jobs[own.Data] = append(jobs[own.Data], j)
 	}
-	for _, dir := range slices.Sorted(maps.Keys(names)) {
-		runs, err := site.JobRuns(dir)
+	for _, dir := range slices.Sorted(maps.Keys(jobs)) {
+		names, err := site.RemovedJobs(dir, jobs[dir])
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range slices.Sorted(maps.Keys(runs)) {
-			if !slices.Contains(names[dir], name) {
-				list = append(list, fmt.Sprintf("the job %s of %s is no longer configured, so its pages stay: erase them with "+
-					"acapcrawl archive forget, and remove it from %s", name, dir, filepath.Join(dir, site.JobsName)))
-			}
+		for _, name := range names {
+			list = append(list, fmt.Sprintf("the job %s of %s is no longer configured, so its pages stay: erase them with "+
+				"acapcrawl archive forget, and remove it from %s", name, dir, filepath.Join(dir, site.JobsName)))
 		}
 	}
 	return list, nil
