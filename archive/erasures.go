@@ -47,7 +47,7 @@ func (e Erasure) String() string {
 		ReasonTakenDown: "taken down at the publisher's request",
 		ReasonReplaced:  "replaced by a newer copy, since the time limit is until-recrawled",
 		ReasonForgotten: "by the operator", ReasonKept: "kept for as long as the job says (keep)",
-		ReasonDamaged:   "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
+		ReasonDamaged: "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
 	}[e.Reason], e.Reason)
 	switch {
 	case e.Line == "":

@@ -128,7 +128,8 @@ func (c *Config) checkJobNames() (wrong []error) {
 		for _, name := range names {
 			if small := strings.ToLower(name); small != name {
 				wrong = append(wrong, &Error{Where: c.File, Key: jobsKey + "." + name,
-					What: "the name of a job has no capitals", Hint: "write " + small + ", or a name that no other job has"})
+					What: "the name of a job has no capitals",
+					Hint: "write " + small + ", or a name that no other job has"})
 			}
 		}
 	}
@@ -140,8 +141,8 @@ func (c *Config) readJob(name string, content any) (j Job, err error) {
 		return &Error{Where: c.File, Key: strings.TrimRight(jobsKey+"."+name+"."+key, "."), What: what, Hint: hint}
 	}
 	if name == "" || name[0] == '-' || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		return j, mistake("", fmt.Sprintf("%q is not a name: a name has letters, digits, - and _ only, and does not begin "+
-			"with -", name), "")
+		return j, mistake("", fmt.Sprintf("%q is not a name: a name has small letters, digits, - and _ only, and does "+
+			"not begin with -", name), "")
 	}
 	fields, is := content.(map[string]any)
 	if !is {

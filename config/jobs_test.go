@@ -163,10 +163,7 @@ func TestJobDueAtChangeOfClock(t *testing.T) {
 		{"30 * * * *", "2026-10-25 02:30 +0200", "2026-10-25 02:30 +0100"},
 		{"@every 1h", "2027-03-28 01:30 +0100", "2027-03-28 03:30 +0200"},
 	} {
-		c, err := config.Load(config.Input{File: file(t, "c.yaml", job+"schedule: '"+test.schedule+"'}}"), Env: home(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := load(t, config.Input{File: file(t, "c.yaml", job+"schedule: '"+test.schedule+"'}}"), Env: home(t)})
 		if due, _ := c.Jobs[0].Next(parse(test.last)); !due.Equal(parse(test.due)) {
 			t.Errorf("%s after %s is due at %s, want %s", test.schedule, test.last, due, test.due)
 		}
@@ -195,7 +192,7 @@ func TestWrongJobs(t *testing.T) {
 		"job without keys": {"jobs: {a: 1}", "", "jobs.a", "no keys"},
 		"name":             {`jobs: {"a b": {seeds: "http://x.example/"}}`, "", "jobs.a b", "letters"},
 		"empty name":       {`jobs: {"": {seeds: "http://x.example/"}}`, "", "jobs", `"" is not a name`},
-		"name like a flag": {`jobs: {--help: {seeds: "http://x.example/"}}`, "", "jobs.--help", "begin with -"},
+		"name like a flag": {`jobs: {--help: {seeds: "http://x.example/"}}`, "", "jobs.--help", "not begin with -"},
 		"capitals":         {`jobs: {News: {seeds: "http://x.example/"}}`, "", "jobs.News", "no capitals"},
 		"two cases": {`jobs: {1: {}, news: {}, News: {seeds: "http://x.example/"}}`, "", "jobs.News",
 			"no capitals"},

@@ -21,8 +21,8 @@ type CrawlOptions struct {
 	// queue
 	Seeds []string
 	Job   string // name of the job whose crawl this is; its run is recorded; "": none
-	// after the crawl, erase what was fetched longer ago, of pages found from Seeds or from earlier seeds of Job, unless
-	// another job keeps it longer; 0: nothing
+	// after the crawl, erase what was fetched longer ago, of pages found from Seeds or from earlier seeds of Job,
+	// unless another job keeps it longer; 0: nothing
 	Keep    time.Duration
 	Quota   int64         // the most decoded bytes of bodies that may be kept of these pages; 0: no limit
 	Refetch bool          // also visit pages that were visited before

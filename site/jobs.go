@@ -67,8 +67,8 @@ func JobRuns(dir string) (map[string]JobRun, error) {
 	return runs, nil
 }
 
-// RemovedJobs returns the names of the jobs that have run in a data directory, but that jobs does not contain. It leaves
-// out those whose seeds all belong to jobs now.
+// RemovedJobs returns the names of the jobs that have run in a data directory, but that jobs does not contain. It
+// leaves out those whose seeds all belong to jobs now.
 func RemovedJobs(dir string, jobs []config.Job) (names []string, err error) {
 	runs, err := JobRuns(dir)
 	if err != nil {

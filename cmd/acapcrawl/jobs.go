@@ -143,8 +143,8 @@ func onlyOnce(j config.Job, own *config.Config) []string {
 	if j.Schedule == "" || own.RecrawlMin > 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("the job %s has a schedule, but visits every page only once, because recrawl_min is 0s: "+
-		"set it, for example to half of the time between two crawls", j.Name)}
+	return []string{fmt.Sprintf("the job %s has a schedule, but visits every page only once, because recrawl_min is "+
+		"0s: set it, for example to half of the time between two crawls", j.Name)}
 }
 
 // removedJobs says for each job that has run in one of the data directories of cfg that cfg no longer has it there.
@@ -163,8 +163,8 @@ func (c *Command) removedJobs(cfg *config.Config) (list []string, err error) {
 			return nil, err
 		}
 		for _, name := range names {
-			list = append(list, fmt.Sprintf("the job %s of %s is no longer configured, so its pages stay: erase them with "+
-				"acapcrawl archive forget, and remove it from %s", name, dir, filepath.Join(dir, site.JobsName)))
+			list = append(list, fmt.Sprintf("the job %s of %s is no longer configured, so its pages stay: erase them "+
+				"with acapcrawl archive forget, and remove it from %s", name, dir, filepath.Join(dir, site.JobsName)))
 		}
 	}
 	return list, nil
@@ -209,7 +209,8 @@ func ago(t, now time.Time) string { return span(max(now.Sub(t), 0)) + " ago" }
 
 func (c *Command) jobsShowVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show JOB", Short: "Show the settings of a job, and its last run", Args: func(cmd *cobra.Command, args []string) error {
+		Use: "show JOB", Short: "Show the settings of a job, and its last run",
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return misuse("acapcrawl jobs ls", "%s takes the name of one job", cmd.CommandPath())
 			}

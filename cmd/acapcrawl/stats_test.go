@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/internal/test/pagecheck"
 	"github.com/acapcrawl/acapcrawl/site"
 )
@@ -22,7 +23,8 @@ func TestStatsPage(t *testing.T) {
 		Refusals: []site.ReasonStats{{Usage: "crawl", Why: "prohibited by " + hostile, Addresses: 3, Example: hostile}},
 		Failures: []site.ReasonStats{{Why: hostile, Addresses: 1, Example: hostile}},
 		Erased:   []archive.Erasure{{Reason: archive.ReasonForgotten, Copies: 1, Pages: 1, Line: hostile}},
-		Jobs:     map[string]site.JobRun{"news": {Ended: when, Error: hostile}}}
+		Jobs: map[string]site.JobRun{"news": {Ended: when, Error: hostile}, "new": {},
+			"cut": {Ended: when, Summary: crawler.Summary{Fetched: 1}}}}
 	pages := map[string]string{}
 	for name, s := range map[string]site.Stats{"full": full, "empty": {Data: "d"}} {
 		var b bytes.Buffer
@@ -36,6 +38,12 @@ func TestStatsPage(t *testing.T) {
 	}
 	if n := strings.Count(pages["full"], "&lt;script&gt;"); n != 7 {
 		t.Errorf("%d texts of the site are shown", n)
+	}
+	for _, want := range []string{"<li>cut: 1 page fetched, 2027-01-02, interrupted</li>",
+		"<li>new: no crawl has ended</li>", "<b>3</b> pages in the index", "<b>1</b> site<"} {
+		if !strings.Contains(pages["full"], want) {
+			t.Errorf("%s is missing", want)
+		}
 	}
 	for month, want := range map[string]string{"2026-10": `value="1"`, "2026-11": `value="100"`} {
 		_, row, _ := strings.Cut(pages["full"], month)

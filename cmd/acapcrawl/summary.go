@@ -75,12 +75,8 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		b.WriteString("\n")
 		_ = printErased(&b, s.Erased)
 	}
-	queued := "queued"
-	if s.OtherSeeds == 0 { // otherwise hosts and times are those of other seeds too
-		queued += " on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue, now)
-	}
 	left := block("Left for another run",
-		row{s.Queued - s.OtherSeeds, queued},
+		row{s.Queued - s.OtherSeeds, queuedInWords(s, now)},
 		row{s.OtherSeeds, "queued by earlier crawls of other seeds: visit them with acapcrawl crawl, without a URL"},
 		row{s.Waiting, "to be visited again, pages and required resources" + due(", the first ", s.NextAgain, now)})
 	if left == "" {
@@ -90,6 +86,15 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	fmt.Fprintf(&b, "Everything is stored in %s\n", s.Data)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// queuedInWords says what is queued on how many hosts, and when the next address is due. It leaves out both if they
+// are those of other seeds too.
+func queuedInWords(s site.CrawlSummary, now time.Time) string {
+	if s.OtherSeeds > 0 {
+		return "queued"
+	}
+	return "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue, now)
 }
 
 // due returns the text lead, followed by the time until t in words, or "" if t is zero.

@@ -235,7 +235,8 @@ func (s *jobStarter) next() (first *scheduledJob, due time.Time) {
 	return first, due
 }
 
-// due returns when a job is due, and when its last run ended. If its last run cannot be read, it prints the problem, once, and tries again later.
+// due returns when a job is due, and when its last run ended. If its last run cannot be read, due prints the problem,
+// once, and tries again later.
 func (s *jobStarter) due(j *scheduledJob) (due, ended time.Time) {
 	runs, err := site.JobRuns(j.dir)
 	if err != nil {
@@ -256,8 +257,8 @@ func (s *jobStarter) due(j *scheduledJob) (due, ended time.Time) {
 func (s *jobStarter) start(ctx context.Context, j *scheduledJob) error {
 	j.notBefore = time.Now().Add(tryJob)
 	var out bytes.Buffer
-	verb := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: newProgress(s.command.Stderr).ofJob(j.Name), Env: s.command.Env,
-		Resolver: s.command.Resolver, dir: s.command.dir, configText: s.plan.cfg.Text()}
+	verb := Command{Stdin: strings.NewReader(""), Stdout: &out, Env: s.command.Env,
+		Stderr: newProgress(s.command.Stderr).ofJob(j.Name), Resolver: s.command.Resolver, dir: s.command.dir, configText: s.plan.cfg.Text()}
 	status := verb.Main(ctx, slices.Concat([]string{"crawl", "--json"}, s.request.Flags, []string{"--", j.Name}))
 	var sum crawler.Summary
 	if status == statusDone {

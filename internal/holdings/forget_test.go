@@ -73,7 +73,7 @@ func TestForgetNothing(t *testing.T) {
 	}
 	s.receive(pageOf(article, a))
 	for _, want := range []bool{true, false} {
-		if _, is, err := s.Forget(t.Context(), a, archive.Tombstone{Why: "w"}, time.Time{}, false); is != want || err != nil {
+		if _, is, err := s.Forget(t.Context(), a, archive.Tombstone{}, time.Time{}, false); is != want || err != nil {
 			t.Error(is, err)
 		}
 	}
