@@ -95,20 +95,24 @@ func (s *Site) recordJob(ctx context.Context, job string, began time.Time, sum *
 	if failed != nil {
 		run.Error = failed.Error()
 	}
-	*err = errors.Join(*err, s.updateJob(job, func(old *JobRun) {
+	*err = errors.Join(*err, s.updateJob(job, func(old *JobRun) bool {
 		run.Seeds = old.Seeds
 		*old = run
+		return true
 	}))
 }
 
-// updateJob changes what the data directory contains about the last run of a job.
-func (s *Site) updateJob(job string, change func(*JobRun)) error {
+// updateJob changes what the data directory contains about the last run of a job. It writes nothing if change returns
+// false.
+func (s *Site) updateJob(job string, change func(*JobRun) bool) error {
 	runs, err := JobRuns(s.cfg.Data)
 	if err != nil {
 		return err
 	}
 	run := runs[job]
-	change(&run)
+	if !change(&run) {
+		return nil
+	}
 	runs[job] = run
 	text, err := json.MarshalIndent(runs, "", "  ")
 	if err != nil {

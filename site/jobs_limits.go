@@ -52,13 +52,15 @@ func (s *Site) jobLimits(o CrawlOptions) (l jobLimits, err error) {
 		}
 		taken, l.others = append(taken, seeds...), append(l.others, k)
 	}
-	return l, s.updateJob(o.Job, func(run *JobRun) {
+	return l, s.updateJob(o.Job, func(run *JobRun) bool {
 		for _, seed := range normalSeeds(run.Seeds) {
 			if !slices.Contains(taken, seed) {
 				l.seeds = append(l.seeds, seed)
 			}
 		}
+		known := len(run.Seeds)
 		run.Seeds = slices.Compact(slices.Sorted(slices.Values(normalSeeds(slices.Concat(run.Seeds, o.Seeds)))))
+		return len(run.Seeds) != known // a full disk does not prevent a crawl, which executes take-downs
 	})
 }
 
