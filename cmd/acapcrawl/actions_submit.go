@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -197,10 +196,11 @@ func (c *Command) callLedgers(ctx context.Context, cfg *config.Config, call acti
 	}
 	defer n.close()
 	call.As = actions.AsOperator
-	if call.Do == actions.DoSubmit {
-		call.Key = cmp.Or(call.Key, rand.Text())
+	ledgers := nodeLedgers{nodes: n,
+		failed: func(err error) { fmt.Fprintln(c.Stderr, "Notice: "+display.Line(err.Error())) }}
+	if call.Do == actions.DoSubmit && call.Key == "" {
+		call.Key, ledgers.newKey = rand.Text(), true
 	}
-	ledgers := nodeLedgers{n, func(err error) { fmt.Fprintln(c.Stderr, "Notice: "+display.Line(err.Error())) }}
 	a, err := ledgers.Answer(ctx, call)
 	switch {
 	case err != nil:

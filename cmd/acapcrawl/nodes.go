@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,9 +23,10 @@ import (
 
 // timing says how long to wait for the answer of a node.
 type timing struct {
-	first time.Duration // for its beginning
-	next  time.Duration // for each further part; 0: there is no limit
-	whole bool          // first is for the whole answer
+	first  time.Duration // for its beginning
+	next   time.Duration // for each further part; 0: there is no limit
+	whole  bool          // first is for the whole answer
+	accept time.Duration // for the node to accept the call; 0: first
 }
 
 var (
@@ -231,15 +233,17 @@ func (n *nodes) ask(ctx context.Context, call nodeCall, p timing) ([]*nodeAnswer
 
 // begin lets one node begin to run a verb. It does not wait for it.
 func (n *nodes) begin(ctx context.Context, node string, call nodeCall, p timing) *nodeAnswer {
-	a := &nodeAnswer{node: node, timing: p, most: mostAnswer, within: p.first, until: time.Now().Add(p.first),
+	now := time.Now()
+	a := &nodeAnswer{node: node, timing: p, most: mostAnswer, within: cmp.Or(p.accept, p.first),
 		dialed: make(chan struct{}), input: call.input}
 	ctx, a.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(a.dialed)
-		dialing, cancel := context.WithDeadline(ctx, a.until)
+		dialing, cancel := context.WithDeadline(ctx, now.Add(a.within))
 		defer cancel()
 		conn, err := n.caller.Call(dialing, node)
 		if err == nil {
+			a.within, a.until = p.first, now.Add(p.first)
 			context.AfterFunc(ctx, func() { conn.Close() })
 			conn.SetDeadline(a.until)
 			a.conn, a.lines = conn, bufio.NewReaderSize(conn, mostLine)

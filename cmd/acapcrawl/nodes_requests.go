@@ -15,8 +15,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/cluster"
 )
 
-// forChange is for calls that change a ledger: a take-down is executed before the answer, which can take long.
-var forChange = timing{first: 5 * time.Second}
+// A node must accept these calls soon, because a take-down must reach every running node within 5 s, also if a node
+// hangs. A take-down is executed before the answer to forChange, which can take long.
+var (
+	forKey    = timing{first: 5 * time.Second, accept: 2 * time.Second, whole: true}
+	forChange = timing{first: 5 * time.Second, accept: 2 * time.Second}
+)
 
 // nodeLedgers passes the calls of publishers and of the operator on to the ledgers of the nodes. It implements
 // web.Backend. A request has the ID that it has in one ledger, with the name of the node: a:17. The nodes decide which
@@ -24,6 +28,7 @@ var forChange = timing{first: 5 * time.Second}
 type nodeLedgers struct {
 	nodes  *nodes
 	failed func(error)
+	newKey bool // no node knows the key of a request that is submitted: it was made for this call
 }
 
 // Answer implements web.Backend.
@@ -105,10 +110,11 @@ type reply struct {
 }
 
 // callAll lets all nodes in list answer a call, which callOf returns for each.
-func (l *nodeLedgers) callAll(ctx context.Context, list []string, callOf func(node string) actions.Call) []reply {
+func (l *nodeLedgers) callAll(ctx context.Context, list []string, p timing,
+	callOf func(node string) actions.Call) []reply {
 	answers, replies := make([]*nodeAnswer, len(list)), make([]reply, len(list))
 	for i, node := range list {
-		answers[i] = l.begin(ctx, node, callOf(node), soonInAll)
+		answers[i] = l.begin(ctx, node, callOf(node), p)
 	}
 	defer closeAnswers(answers)
 	eachAnswer(answers, func(i int, a *nodeAnswer) {
@@ -161,12 +167,8 @@ func (l *nodeLedgers) submit(ctx context.Context, c actions.Call) (is actions.An
 	if err != nil {
 		return is, err
 	}
-	before := actions.Call{Do: actions.DoRepeat, As: c.As, Key: c.Key}
-	for _, r := range l.callAll(ctx, list, func(string) actions.Call { return before }) {
-		if r.err == nil && r.Code == "" {
-			list = []string{r.node}
-			break
-		}
+	if !l.newKey {
+		list = l.byKey(ctx, list, c)
 	}
 	for _, node := range list {
 		begun := false
@@ -180,6 +182,24 @@ func (l *nodeLedgers) submit(ctx context.Context, c actions.Call) (is actions.An
 	return is, nil
 }
 
+// byKey returns the nodes in list in the order in which they are asked to submit a request: only the one that knows the
+// key of c, otherwise all, those last that do not answer.
+func (l *nodeLedgers) byKey(ctx context.Context, list []string, c actions.Call) []string {
+	before := actions.Call{Do: actions.DoRepeat, As: c.As, Key: c.Key}
+	var answered, silent []string
+	for _, r := range l.callAll(ctx, list, forKey, func(string) actions.Call { return before }) {
+		switch {
+		case r.err != nil:
+			silent = append(silent, r.node)
+		case r.Code == "":
+			return []string{r.node}
+		default:
+			answered = append(answered, r.node)
+		}
+	}
+	return append(answered, silent...)
+}
+
 // preview returns what DoSubmit would record, and what all nodes have archived at the URL. The caller must have checked
 // who sends the call: the nodes answer it like one of the operator.
 func (l *nodeLedgers) preview(ctx context.Context, c actions.Call) (is actions.Answer, err error) {
@@ -189,7 +209,7 @@ func (l *nodeLedgers) preview(ctx context.Context, c actions.Call) (is actions.A
 	}
 	c.As, c.Token = actions.AsOperator, ""
 	var missing []error
-	for _, r := range l.callAll(ctx, list, func(string) actions.Call { return c }) {
+	for _, r := range l.callAll(ctx, list, soonInAll, func(string) actions.Call { return c }) {
 		switch {
 		case r.err != nil:
 			missing = append(missing, r.err)
@@ -364,7 +384,8 @@ func (l *nodeLedgers) status(ctx context.Context) (is actions.Answer, err error)
 		return is, err
 	}
 	var sum actions.Status
-	for _, r := range l.callAll(ctx, list, func(string) actions.Call { return actions.Call{Do: actions.DoStatus} }) {
+	status := func(string) actions.Call { return actions.Call{Do: actions.DoStatus} }
+	for _, r := range l.callAll(ctx, list, soonInAll, status) {
 		if r.err == nil && r.Status == nil {
 			r.err = fmt.Errorf("node %s %w", r.node, errDamaged)
 		}

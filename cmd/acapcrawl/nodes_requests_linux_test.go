@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
@@ -368,6 +369,13 @@ func TestNodeHangsWithRequests(t *testing.T) {
 		}
 	})
 	all.Wait()
+	for i, key := range []string{"", "k9"} {
+		before := time.Now()
+		got := f.run("actions", "submit", "take-down", fmt.Sprintf("%sx%d", onB, i), "--key", key)
+		if took := time.Since(before); !strings.HasPrefix(got.stdout, "Request a:") || took > 5*time.Second {
+			t.Errorf("with the key %q after %s: %+v", key, took, got)
+		}
+	}
 	status, at, text := operator.takeDown(t, onB, 0)
 	if status != 200 || !strings.HasPrefix(at, "/requests/a:") {
 		t.Errorf("%d %s %s", status, at, text)
@@ -382,10 +390,10 @@ func TestNodeHangsWithRequests(t *testing.T) {
 		status, _, _ := s.api(t, "POST", "/api/v1/requests", token, "k1", takeDownOf(onA))
 		return status == 201 || status == 200
 	})
-	f.await("both nodes have both requests", func() bool {
-		return strings.Count(f.run("actions", "ls", "--json").stdout, `"id"`) == 4
+	f.await("both nodes have all requests", func() bool {
+		return strings.Count(f.run("actions", "ls", "--json").stdout, `"id"`) == 8
 	})
-	if list := s.listed(t, token, "100"); len(list) != 2 || len(list[onA]) != 1 || len(list[onB]) != 1 {
+	if list := s.listed(t, token, "100"); len(list) != 4 || len(list[onA]) != 1 || len(list[onB]) != 1 {
 		t.Errorf("%v", list)
 	}
 }

@@ -32,7 +32,7 @@ func (l *nodeLedgers) list(ctx context.Context, c actions.Call, home string,
 		seen: map[requestKey]int{}}
 	in := actions.Shards{Total: total}
 	var missing []error
-	for _, r := range l.callAll(ctx, asked, func(node string) actions.Call {
+	for _, r := range l.callAll(ctx, asked, soonInAll, func(node string) actions.Call {
 		call := callOf(node)
 		call.Filter.Limit, call.Filter.After, call.Filter.Before = limit, c.At[node], 0
 		if call.Filter.Newest {

@@ -70,7 +70,7 @@ func (c *Command) addNodes(cfg *config.Config, n *nodes, o *web.Options) (*nodeR
 	if err != nil {
 		return nil, err
 	}
-	ledgers := &nodeLedgers{n, o.Failed}
+	ledgers := &nodeLedgers{nodes: n, failed: o.Failed}
 	o.Readers, o.Backend = views, ledgers
 	o.Ready = func() error {
 		_, err := ledgers.running(context.Background(), "")
