@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -113,7 +114,7 @@ func printAction(w io.Writer, a actions.Request) {
 }
 
 // stateInWords returns in words the state of a request and, if known, why or when the request got
-// into this state.
+// into this state, and which nodes have executed the request.
 func stateInWords(a actions.Request) string {
 	words := string(a.State)
 	switch {
@@ -124,6 +125,12 @@ func stateInWords(a actions.Request) string {
 	}
 	if lifted(a) {
 		words += ", no longer in force"
+	}
+	if a.Spread != nil && len(a.NodesDone) > 0 {
+		words += "; done on " + strings.Join(a.NodesDone, ", ")
+	}
+	if a.Spread != nil && len(a.NodesPending) > 0 {
+		words += "; still to do on " + strings.Join(a.NodesPending, ", ")
 	}
 	return words
 }

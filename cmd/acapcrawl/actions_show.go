@@ -47,7 +47,12 @@ func (c *Command) actionsShowVerb() *cobra.Command {
 		case err != nil:
 			return err
 		case c.asksNodes(cfg):
-			return c.showActionOfNode(cmd.Context(), cfg, node, callOf(cmd, []string{strconv.FormatUint(r.ID, 10)}), r)
+			reach := ""
+			if c.asksNamed(cmd, cfg) {
+				reach = namedCluster
+			}
+			return c.showActionOfNode(cmd.Context(), cfg, node, reach,
+				callOf(cmd, []string{strconv.FormatUint(r.ID, 10)}), r)
 		case node != "":
 			return noCluster(args[0])
 		}
@@ -100,14 +105,14 @@ func (c *Command) runActionsShow(cfg *config.Config, r actionsRequest) (err erro
 	if err != nil {
 		return err
 	}
-	if !r.JSON {
-		return printHistory(c.Stdout, a, history, settled)
-	}
 	out := shownAction{Request: a, History: []shownEntry{}, Receipt: receipt}
 	for _, e := range history {
 		out.History = append(out.History, shownEntry{e, fmt.Sprintf("%x", e.Hash)})
 	}
-	return c.printJSON(out)
+	if r.JSON {
+		return c.printJSON(out)
+	}
+	return out.print(c.Stdout, "")
 }
 
 // writeReceipt writes a receipt, byte for byte, to the file of r or to standard output.
@@ -122,9 +127,10 @@ func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
 	return faultOf(site.WriteFile(c.path(r.File), r.File, r.Force, put))
 }
 
-// printHistory prints a request and all ledger entries about this request.
-func printHistory(out io.Writer, a actions.Request, history []actions.Entry, receipt bool) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+// print prints a request and all ledger entries about this request. reach is the flag that the printed command needs to
+// ask the same cluster; "": none.
+func (s *shownAction) print(out io.Writer, reach string) error {
+	a, w := s.Request, tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(w, "%s\t%s\n", name, display.Line(value))
@@ -144,7 +150,7 @@ func printHistory(out io.Writer, a actions.Request, history []actions.Entry, rec
 	if a.Standing {
 		standing = "yes"
 	}
-	line("request", fmt.Sprintf("%d: %s of %s", a.ID, a.Action, a.URL))
+	line("request", fmt.Sprintf("%s: %s of %s", a.Name(), a.Action, a.URL))
 	line("requested by", a.Source)
 	line("file", strings.Join(strings.Fields(a.From.File+" "+a.From.Digest), ", "))
 	line("credential", a.From.Credential)
@@ -154,21 +160,26 @@ func printHistory(out io.Writer, a actions.Request, history []actions.Entry, rec
 	line("confirmed", when(a.Confirmed))
 	line("done", when(a.Done))
 	line("gone from files", when(a.Gone))
+	if a.Spread != nil {
+		line("done on", strings.Join(a.NodesDone, ", "))
+		line("still to do on", strings.Join(a.NodesPending, ", "))
+	}
 	if a.Erased > 0 {
 		line("erased", several(a.Erased, "capture"))
 	}
 	if a.Status > 0 {
 		line("answer", fmt.Sprint(a.Status))
 	}
-	if receipt {
-		line("receipt", fmt.Sprintf("acapcrawl actions show %d --receipt", a.ID))
+	if s.Receipt != nil {
+		line("receipt", fmt.Sprintf("acapcrawl actions show %s --receipt%s", a.Name(), reach))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
-	for _, e := range history {
-		fmt.Fprintf(w, "entry %d\t%s\t%s\t%x\n", e.Seq, e.Time.Format(time.RFC3339), e.Event, e.Hash[:8])
+	for _, e := range s.History {
+		line(fmt.Sprintf("entry %d\t%s\t%s", e.Seq, e.Time.Format(time.RFC3339), display.Line(e.Event)),
+			fmt.Sprintf("%.16s", e.Hash))
 	}
 	return w.Flush()
 }

@@ -212,7 +212,14 @@ func (c *Command) callLedgers(ctx context.Context, cfg *config.Config, call acti
 	case a.Request == nil:
 		return failure("", fmt.Errorf("a node %w", errDamaged))
 	}
-	return c.printRequest(*a.Request, asJSON)
+	err = c.printRequest(*a.Request, asJSON)
+	known := a.Request.Spread != nil && len(a.Request.NodesPending) == 0
+	if err != nil || asJSON || call.Do != actions.DoSubmit || a.Request.Action != acap.TakeDown || known {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "The other nodes execute it, too: acapcrawl actions show %s%s lists the nodes that "+
+		"have executed it.\n", display.Line(a.Request.Name()), namedCluster)
+	return err
 }
 
 func (c *Command) runWithdraw(ctx context.Context, cfg *config.Config, id uint64, asJSON bool) error {

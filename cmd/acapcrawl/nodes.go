@@ -48,6 +48,9 @@ func (c *Command) asksNamed(cmd *cobra.Command, cfg *config.Config) bool {
 	return c.asksNodes(cfg) && cmd.Flags().Changed("cluster")
 }
 
+// namedCluster is the flag --cluster in a command that is printed. Its value is left out: it may have a password.
+const namedCluster = " --cluster …"
+
 // clusterFlags adds to a verb the flags that say which cluster to ask.
 func clusterFlags(cmd *cobra.Command) {
 	reachFlags(cmd)

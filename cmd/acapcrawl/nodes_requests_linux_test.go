@@ -210,6 +210,17 @@ func testNodesOperator(t *testing.T, f *running, s *serving, token, page string)
 	f.await("the page of the request names both nodes", func() bool {
 		return strings.Contains(operator.text(t, at), "<dt>Executed on</dt>\n<dd>a, b</dd>")
 	})
+	if got := f.run("actions", "ls"); !strings.Contains(got.stdout, "; done on a, b ") {
+		t.Errorf("%+v", got)
+	}
+	shown := regexp.MustCompile(`(?sm)^request +` + name + `: .*\ndone on +a, b\n.*\nreceipt +acapcrawl actions show ` +
+		name + ` --receipt --cluster …\n\nentry \d+ `)
+	if got := f.run("actions", "show", name); got.status != statusDone || !shown.MatchString(got.stdout) {
+		t.Errorf("%+v", got)
+	}
+	if got := f.run("actions", "show", strings.TrimPrefix(name, "b:")); !shown.MatchString(got.stdout) {
+		t.Errorf("%+v", got)
+	}
 	if got := f.run("actions", "credentials", "ls"); got.status != statusDone || strings.Count(got.stdout, "\n") != 1 ||
 		!strings.HasPrefix(got.stdout, "b: newsdesk ") {
 		t.Errorf("%+v", got)
@@ -372,13 +383,21 @@ func TestNodeHangsWithRequests(t *testing.T) {
 	for i, key := range []string{"", "k9"} {
 		before := time.Now()
 		got := f.run("actions", "submit", "take-down", fmt.Sprintf("%sx%d", onB, i), "--key", key)
-		if took := time.Since(before); !strings.HasPrefix(got.stdout, "Request a:") || took > 5*time.Second {
+		if took := time.Since(before); !strings.HasPrefix(got.stdout, "Request a:") || took > 5*time.Second ||
+			!strings.HasSuffix(got.stdout, " lists the nodes that have executed it.\n") {
 			t.Errorf("with the key %q after %s: %+v", key, took, got)
 		}
 	}
 	status, at, text := operator.takeDown(t, onB, 0)
 	if status != 200 || !strings.HasPrefix(at, "/requests/a:") {
 		t.Errorf("%d %s %s", status, at, text)
+	}
+	f.await("the take-downs have spread", func() bool {
+		return strings.Count(f.run("actions", "ls").stdout, "; done on a; still to do on b ") == 3
+	})
+	name := strings.TrimPrefix(at, "/requests/")
+	if got := f.run("actions", "show", name); !strings.Contains(got.stdout, "\nstill to do on   b\n") {
+		t.Errorf("%+v", got)
 	}
 	if err := f.nodes["b"].Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

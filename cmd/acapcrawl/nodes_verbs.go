@@ -10,6 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/internal/cluster"
 	"github.com/acapcrawl/acapcrawl/internal/present"
 )
 
@@ -55,19 +56,64 @@ func (c *Command) actionsOfNodes(ctx context.Context, cfg *config.Config, call n
 		}})
 }
 
-// showActionOfNode prints a request of one node, or those with the same number of all nodes.
-func (c *Command) showActionOfNode(ctx context.Context, cfg *config.Config, node string, call nodeCall,
+// showActionOfNode prints a request of one node, or those with the same number of all nodes. reach is the flag with which
+// the user has named the cluster; "": the cluster is a setting.
+func (c *Command) showActionOfNode(ctx context.Context, cfg *config.Config, node, reach string, call nodeCall,
 	r actionsRequest) error {
 	switch {
 	case r.File != "":
 		return misuse("> "+r.File, "with --cluster a receipt is printed to standard output")
-	case node != "":
+	case node != "" && (r.JSON || r.Receipt):
 		return c.onNode(ctx, cfg, node, call, r.JSON)
 	case r.Receipt:
 		return misuse(fmt.Sprintf("acapcrawl actions show a:%d --receipt", r.ID),
 			"each node has its own receipts: name the node")
+	case r.JSON:
+		return c.onEachNode(ctx, cfg, call, true)
+	case node != "" && cluster.ValidName(node) != nil:
+		return misuse("", "%v", cluster.ValidName(node))
 	}
-	return c.onEachNode(ctx, cfg, call, r.JSON)
+	n, err := c.openNodes(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	call = call.with("--json=true")
+	var answers []*nodeAnswer
+	if node != "" {
+		answers = []*nodeAnswer{n.begin(ctx, node, call, forWork)}
+	} else if answers, err = n.ask(ctx, call, forWork); err != nil {
+		closeAnswers(answers)
+		return err
+	}
+	defer closeAnswers(answers)
+	return c.printShownActions(answers, reach)
+}
+
+// printShownActions prints the requests that nodes show as JSON. The names of the requests have the names of the nodes.
+func (c *Command) printShownActions(answers []*nodeAnswer, reach string) error {
+	results, shown := make([]nodeResult, len(answers)), make([]shownAction, len(answers))
+	eachAnswer(answers, func(i int, a *nodeAnswer) {
+		if results[i] = a.result(); a.err == nil && a.status == statusDone {
+			_ = a.parse(results[i].Result, &shown[i]) // a has the error
+		}
+	})
+	if err := c.finish(shardsOf(answers)); err != nil {
+		return err
+	}
+	for i, a := range answers {
+		switch {
+		case a.err != nil:
+		case a.status != statusDone:
+			fmt.Fprintf(c.Stderr, "%s: %s\n", a.node, results[i].Error)
+		default:
+			shown[i].Request.Node = a.node
+			if err := shown[i].print(c.Stdout, reach); err != nil {
+				return err
+			}
+		}
+	}
+	return worst(answers)
 }
 
 // shardStats is what a node counts for a process of its cluster.
