@@ -21,6 +21,7 @@ import (
 // Frontier is the part of crawler.Frontier that a node needs.
 type Frontier interface {
 	Position(partition int) (journal, links uint64, known bool)
+	Stored() ([]int, error)
 	Adopt(partition int, fresh bool, records iter.Seq2[crawler.JournalRecord, error]) error
 	Release(ctx context.Context, partition int) error
 	Lose(partition int)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
@@ -94,6 +95,24 @@ func (r *rounds) rebuild(ctx context.Context, p int) error {
 		records = only(crawler.JournalRecord{Position: end.last})
 	}
 	return r.frontier.Adopt(p, fresh, records)
+}
+
+// loseStored removes from the frontier what an earlier process of this node had and another node owns by now: its owner
+// counts it. What nobody owns stays, because this node may take it over.
+func (r *rounds) loseStored() {
+	r.mu.Lock()
+	owners := r.owners
+	r.mu.Unlock()
+	self := r.member.lease.owner()
+	r.stored = slices.DeleteFunc(r.stored, func(p int) bool {
+		if p >= len(owners) || owners[p].Node == "" || owners[p].Node == r.name && owners[p] != self {
+			return false
+		}
+		if owners[p] != self {
+			r.frontier.Lose(p)
+		}
+		return true
+	})
 }
 
 // handOver ends the visits of a partition, and lets the next round give it back.

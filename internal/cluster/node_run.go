@@ -44,6 +44,10 @@ func (n *Node) run() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	r := &rounds{Node: n, slots: make(chan struct{}, adoptSlots), chores: make(chan struct{}, 1)}
+	var err error
+	if r.stored, err = n.frontier.Stored(); err != nil {
+		n.log.Warn("the frontier cannot be read", "error", err)
+	}
 	for n.ctx.Err() == nil {
 		r.look(n.ctx)
 		select {
@@ -62,7 +66,8 @@ type rounds struct {
 	next    time.Duration // when the lease must be renewed, by Clock.Elapsed
 	seen    string        // the members and the table at the last round
 	view    view
-	failing bool // the last round has failed
+	failing bool  // the last round has failed
+	stored  []int // partitions that the frontier has of an earlier process, of which this one knows no owner yet
 	slots   chan struct{}
 	chores  chan struct{} // has a value while a goroutine does chores
 	// Held while the node says whether it is idle: from the moment at which this is found out until the answer.
@@ -264,6 +269,7 @@ func (r *rounds) reconcile(ctx context.Context) {
 			r.tasks.Go(func() { r.handOver(ctx, p) })
 		}
 	}
+	r.loseStored()
 	r.noteReady()
 }
 

@@ -55,6 +55,12 @@ func (f *fakeFrontier) Position(p int) (journal, links uint64, known bool) {
 	return 0, 0, false
 }
 
+func (f *fakeFrontier) Stored() ([]int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.parts)), nil
+}
+
 func (f *fakeFrontier) Adopt(p int, fresh bool, records iter.Seq2[crawler.JournalRecord, error]) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -279,6 +285,33 @@ func TestNodesShareAndLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "b has all partitions", func() bool { return len(fb.owned()) == 9 })
+}
+
+// A node that was killed has partitions in its frontier that another node owns when it starts again. It removes them, so
+// that it does not report their addresses.
+func TestNodeLosesStored(t *testing.T) {
+	o := testOptions(natstest.One(t), "a", testSettings(4))
+	a, fa := startNode(t, o)
+	eventually(t, "a has all partitions", func() bool { return len(fa.owned()) == 4 })
+	o.Node, o.Dir = "b", "dir-b"
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b, err := Join(ctx, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Abandon)
+	fb := newFakeFrontier(b)
+	for p := range 4 {
+		fb.parts[p] = &fakePart{addresses: map[string]bool{fmt.Sprintf("http://%d.example/", p): false}}
+	}
+	b.Start(fb, func() int { return 0 })
+	eventually(t, "the nodes share the partitions", func() bool { return len(fa.owned()) == 2 && len(fb.owned()) == 2 })
+	eventually(t, "b has only its own", func() bool { stored, _ := fb.Stored(); return len(stored) == 2 })
+	if err := a.Leave(ctx); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "b has all partitions", func() bool { return len(fb.owned()) == 4 })
 }
 
 func TestJoinRefuses(t *testing.T) {
