@@ -84,7 +84,11 @@ func (c *Command) printStatus(s cluster.Status) error {
 	}
 	fmt.Fprintf(c.Stdout, "The cluster %s %s. Of %d partitions, %d belong to running nodes, and %d are moving.\n",
 		s.Cluster, quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
-	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n", s.Queue, s.InProgress)
+	if s.Queue == nil {
+		fmt.Fprintln(c.Stdout, "While no node crawls, it is not known how many addresses are queued.")
+	} else {
+		fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n", *s.Queue, s.InProgress)
+	}
 	if r := s.Replicas; r != nil && r.Fewest < r.Wanted {
 		fmt.Fprintf(c.Stdout, "Some streams are complete on %s only. They become complete on %d while three servers "+
 			"and a node that crawls are running.\n", several(r.Fewest, "NATS server"), r.Wanted)

@@ -49,8 +49,8 @@ type Status struct {
 		Owned  int `json:"owned"`  // by a node that runs
 		Moving int `json:"moving"` // being taken over or handed over
 	} `json:"partitions"`
-	Queue      int `json:"queue"`
-	InProgress int `json:"in_progress"`
+	Queue      *int `json:"queue"` // null if no node that crawls runs, because it is not known then
+	InProgress int  `json:"in_progress"`
 	// how many servers store each stream of the cluster; null if that cannot be found out, for example without a quorum
 	Replicas *Replicas `json:"replicas"`
 	// pages that are in the data directory of one node only; null without a quorum, because it is not known then
@@ -175,8 +175,14 @@ func statusOfNodes(ctx context.Context, nc *nats.Conn) (s Status, err error) {
 func (s *Status) add(n NodeStatus) {
 	s.Nodes = append(s.Nodes, n)
 	s.Partitions.Owned += n.Partitions
-	s.Queue += n.Queue
 	s.InProgress += n.InProgress
+	if n.Reader {
+		return
+	}
+	if s.Queue == nil {
+		s.Queue = new(int)
+	}
+	*s.Queue += n.Queue
 }
 
 // answerOfNode is what a node answers at askSubject.
