@@ -158,7 +158,10 @@ func ClusterError(err error) error {
 	var differs *cluster.DifferentError
 	var clock *cluster.ClockError
 	var removed *cluster.RemovedError
+	var file *cluster.FileError
 	switch {
+	case errors.As(err, &file):
+		return &UsageError{err, "check the setting " + file.Setting}
 	case errors.As(err, &used):
 		return &UsageError{err, "give this machine another name with --node, and its own data directory"}
 	case errors.As(err, &differs):

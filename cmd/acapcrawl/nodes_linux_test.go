@@ -350,8 +350,22 @@ func TestNoNode(t *testing.T) {
 	}
 	f.start("a")
 	f.await("the node runs", func() bool { return f.run("archive", "ls").status == statusDone })
+	if got := f.run("cluster", "status"); !strings.Contains(got.stdout, "\n0 addresses are queued, ") {
+		t.Errorf("%+v", got)
+	}
 	f.nodes["a"].Process.Signal(os.Interrupt)
 	f.nodes["a"].Wait()
+	if got := f.run("cluster", "status"); got.status != statusDone ||
+		!strings.Contains(got.stdout, "it is not known how many addresses are queued") {
+		t.Errorf("%+v", got)
+	}
+	if queue, is := f.object("cluster", "status")["queue"]; !is || queue != nil {
+		t.Errorf("queue: %v", queue)
+	}
+	if got := f.run("cluster", "status", "--cluster-credentials", "none.creds"); got.status != statusUsage ||
+		!strings.Contains(got.stderr, "cluster_credentials: open none.creds: ") {
+		t.Errorf("%+v", got)
+	}
 	for _, args := range [][]string{{"search", "gull"}, {"show", "http://127.77.0.1/"},
 		{"explain", "http://127.77.0.1/"},
 		{"archive", "ls"}, {"archive", "stats"}, {"archive", "verify"}, {"sweep"}, {"actions", "ls"}} {

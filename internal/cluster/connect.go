@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -54,8 +55,36 @@ type link struct {
 	done    *bucket
 }
 
+// FileError means that a file that a setting names cannot be read.
+type FileError struct {
+	Setting string
+	Err     error
+}
+
+func (e *FileError) Error() string { return e.Setting + ": " + e.Err.Error() }
+
+// Unwrap returns the error of the file.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// checkFiles returns a *FileError if a file that is needed to connect cannot be read.
+func (o Options) checkFiles() error {
+	for _, file := range [][2]string{{"cluster_credentials", o.Credentials}, {"cluster_tls_ca", o.TLS.CA},
+		{"cluster_tls_certificate", o.TLS.Certificate}, {"cluster_tls_key", o.TLS.Key}} {
+		if file[1] == "" {
+			continue
+		}
+		if _, err := os.ReadFile(file[1]); err != nil {
+			return &FileError{file[0], err}
+		}
+	}
+	return nil
+}
+
 // dialServers connects to the servers of o. The connection goes on trying when it is interrupted later.
 func dialServers(o Options) (*nats.Conn, error) {
+	if err := o.checkFiles(); err != nil {
+		return nil, err
+	}
 	list := []nats.Option{nats.Name("acapcrawl " + o.Node), nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond), nats.Timeout(answerTime),
