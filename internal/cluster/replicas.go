@@ -67,35 +67,64 @@ func (l *link) eachStream(ctx context.Context, fn func(*jetstream.StreamInfo) er
 
 // replicas returns how many complete replicas the streams have, and should have.
 func (l *link) replicas(ctx context.Context) (*Replicas, error) {
-	r := &Replicas{replicas, 1}
-	err := l.eachStream(ctx, func(is *jetstream.StreamInfo) error {
-		r.Fewest = min(r.Fewest, complete(is))
-		if clustered(is) {
-			r.Wanted = replicas
+	return countReplicas(func(fn func(*jetstream.StreamInfo) error) error { return l.eachStream(ctx, fn) },
+		func() error { return wait(ctx, retryPause) })
+}
+
+// replicaLooks is how often countReplicas looks at a replica that runs and is behind.
+const replicaLooks = 5
+
+// countReplicas is replicas with a function that calls another one for each stream. A replica that runs is behind for a
+// moment after each change, so it is looked at again, after pause, before it counts as incomplete.
+func countReplicas(eachStream func(func(*jetstream.StreamInfo) error) error, pause func() error) (*Replicas, error) {
+	whole := wholeReplicas{}
+	for look := 1; ; look++ {
+		r, behind := &Replicas{replicas, 1}, false
+		err := eachStream(func(is *jetstream.StreamInfo) error {
+			n, late := whole.add(is)
+			r.Fewest, behind = min(r.Fewest, n), behind || late
+			if clustered(is) {
+				r.Wanted = replicas
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		if !behind || look == replicaLooks {
+			return r, nil
+		}
+		if err := pause(); err != nil {
+			return nil, err
+		}
 	}
-	return r, nil
+}
+
+// wholeReplicas notes which replicas, by stream and server, were complete at one of several looks.
+type wholeReplicas map[[2]string]bool
+
+// add returns how many servers run and have all of a stream. behind reports whether one that runs does not.
+func (w wholeReplicas) add(is *jetstream.StreamInfo) (n int, behind bool) {
+	n = 1 // the leader
+	if is.Cluster == nil {
+		return n, false
+	}
+	for _, p := range is.Cluster.Replicas {
+		key := [2]string{is.Config.Name, p.Name}
+		w[key] = w[key] || p.Current
+		switch {
+		case p.Offline:
+		case w[key]:
+			n++
+		default:
+			behind = true
+		}
+	}
+	return n, behind
 }
 
 // clustered reports whether the servers of a stream are a cluster.
 func clustered(is *jetstream.StreamInfo) bool { return is.Cluster != nil && is.Cluster.Name != "" }
-
-// complete returns how many servers run and have all of a stream.
-func complete(is *jetstream.StreamInfo) int {
-	n := 1 // the leader
-	if is.Cluster != nil {
-		for _, p := range is.Cluster.Replicas {
-			if p.Current && !p.Offline {
-				n++
-			}
-		}
-	}
-	return n
-}
 
 // keepReplicas raises the number of replicas of the streams until ctx ends or all have enough. Of the nodes that crawl,
 // only the first one does so. A stream has too few if one of three servers was not known when it was made.

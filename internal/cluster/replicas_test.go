@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
@@ -43,6 +45,32 @@ func TestOneReplica(t *testing.T) {
 	o := testOptions(natstest.One(t), "a", testSettings(4))
 	startNode(t, o)
 	awaitReplicas(t, o, Replicas{1, 1})
+}
+
+// TestReplicasBehind checks that a replica that is behind for a moment counts as complete, and that one that stays behind
+// or does not run does not.
+func TestReplicasBehind(t *testing.T) {
+	for what, c := range map[string]struct {
+		replica func(look int) jetstream.PeerInfo
+		fewest  int
+		looks   int
+	}{
+		"complete": {func(int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2", Current: true} }, 2, 1},
+		"late":     {func(look int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2", Current: look == 2} }, 2, 2},
+		"behind":   {func(int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2"} }, 1, replicaLooks},
+		"offline":  {func(int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2", Current: true, Offline: true} }, 1, 1},
+	} {
+		looks := 0
+		r, err := countReplicas(func(fn func(*jetstream.StreamInfo) error) error {
+			looks++
+			p := c.replica(looks)
+			return fn(&jetstream.StreamInfo{Cluster: &jetstream.ClusterInfo{Name: "c",
+				Replicas: []*jetstream.PeerInfo{&p}}})
+		}, func() error { return nil })
+		if err != nil || *r != (Replicas{c.fewest, replicas}) || looks != c.looks {
+			t.Errorf("%s: %+v after %d looks, %v", what, r, looks, err)
+		}
+	}
 }
 
 // TestRenewAt checks that nodes that renew at the same moment do so at different moments the next time, and none later
