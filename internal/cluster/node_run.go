@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,8 +115,23 @@ func (r *rounds) fail(ctx context.Context, err error) {
 		return
 	}
 	r.failing = true
-	r.log.Warn("the cluster does not answer; nothing is requested when the lease has run out, until it answers again",
-		"error", err)
+	r.log.Warn(r.failure(err), "error", err)
+}
+
+// failure says what the error of a round means.
+func (n *Node) failure(err error) string {
+	var used *InUseError
+	var clock *ClockError
+	switch {
+	case errors.As(err, &used) && used.Same:
+		return fmt.Sprintf("the lease of this node has run out, for example because the machine was suspended, and the "+
+			"other nodes take over; this node takes part again within %s", n.settings.Lease)
+	case errors.As(err, &used):
+		return "another machine has taken the name of this node, so this one requests nothing"
+	case errors.As(err, &clock):
+		return "nothing is requested until the clock of this machine is right"
+	}
+	return "the cluster does not answer; nothing is requested when the lease has run out, until it answers again"
 }
 
 // signature changes when a node joins, leaves or is drained, and when the table changes.

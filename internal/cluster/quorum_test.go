@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -137,3 +139,18 @@ func (s signals) Handle(context.Context, slog.Record) error {
 func (s signals) WithAttrs([]slog.Attr) slog.Handler { return s }
 
 func (s signals) WithGroup(string) slog.Handler { return s }
+
+// TestFailureInWords checks that a node whose lease has run out does not say that the servers do not answer.
+func TestFailureInWords(t *testing.T) {
+	n := &Node{settings: testSettings(4)}
+	for words, err := range map[string]error{
+		"this node takes part again within 3s":               &InUseError{"a", true},
+		"another machine has taken the name":                 &InUseError{"a", false},
+		"until the clock of this machine is right":           &ClockError{time.Minute, time.Second},
+		"the cluster does not answer; nothing is requested ": ErrNoQuorum,
+	} {
+		if got := n.failure(fmt.Errorf("round: %w", err)); !strings.Contains(got, words) {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+}
