@@ -56,8 +56,8 @@ func (c *Command) actionsOfNodes(ctx context.Context, cfg *config.Config, call n
 		}})
 }
 
-// showActionOfNode prints a request of one node, or those with the same number of all nodes. reach is the flag with which
-// the user has named the cluster; "": the cluster is a setting.
+// showActionOfNode prints a request of one node, or those with the same number of all nodes. reach is the flag that the
+// printed command needs to ask the same cluster; "": none, because the cluster is a setting.
 func (c *Command) showActionOfNode(ctx context.Context, cfg *config.Config, node, reach string, call nodeCall,
 	r actionsRequest) error {
 	switch {

@@ -124,8 +124,8 @@ func (n *Node) failure(err error) string {
 	var clock *ClockError
 	switch {
 	case errors.As(err, &used) && used.Same:
-		return fmt.Sprintf("the lease of this node has run out, for example because the machine was suspended, and the "+
-			"other nodes take over; this node takes part again within %s", n.settings.Lease)
+		return fmt.Sprintf("the lease of this node has run out, for example because the machine was suspended, and "+
+			"the other nodes take over; this node takes part again within %s", n.settings.Lease)
 	case errors.As(err, &used):
 		return "another machine has taken the name of this node, so this one requests nothing"
 	case errors.As(err, &clock):

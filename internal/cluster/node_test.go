@@ -306,7 +306,7 @@ func TestNodeLosesStored(t *testing.T) {
 		fb.parts[p] = &fakePart{addresses: map[string]bool{fmt.Sprintf("http://%d.example/", p): false}}
 	}
 	b.Start(fb, func() int { return 0 })
-	eventually(t, "the nodes share the partitions", func() bool { return len(fa.owned()) == 2 && len(fb.owned()) == 2 })
+	eventually(t, "b has its share", func() bool { return len(fa.owned()) == 2 && len(fb.owned()) == 2 })
 	eventually(t, "b has only its own", func() bool { stored, _ := fb.Stored(); return len(stored) == 2 })
 	if err := a.Leave(ctx); err != nil {
 		t.Fatal(err)

@@ -51,19 +51,20 @@ func TestOneReplica(t *testing.T) {
 // or does not run does not.
 func TestReplicasBehind(t *testing.T) {
 	for what, c := range map[string]struct {
-		replica func(look int) jetstream.PeerInfo
+		current int // the only look at which the replica is complete; -1: at every look
+		offline bool
 		fewest  int
 		looks   int
 	}{
-		"complete": {func(int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2", Current: true} }, 2, 1},
-		"late":     {func(look int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2", Current: look == 2} }, 2, 2},
-		"behind":   {func(int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2"} }, 1, replicaLooks},
-		"offline":  {func(int) jetstream.PeerInfo { return jetstream.PeerInfo{Name: "n2", Current: true, Offline: true} }, 1, 1},
+		"complete": {-1, false, 2, 1},
+		"late":     {2, false, 2, 2},
+		"behind":   {0, false, 1, replicaLooks},
+		"offline":  {-1, true, 1, 1},
 	} {
 		looks := 0
 		r, err := countReplicas(func(fn func(*jetstream.StreamInfo) error) error {
 			looks++
-			p := c.replica(looks)
+			p := jetstream.PeerInfo{Name: "n2", Current: c.current == looks || c.current < 0, Offline: c.offline}
 			return fn(&jetstream.StreamInfo{Cluster: &jetstream.ClusterInfo{Name: "c",
 				Replicas: []*jetstream.PeerInfo{&p}}})
 		}, func() error { return nil })
