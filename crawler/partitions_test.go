@@ -158,16 +158,19 @@ func TestAdoptionKeepsPace(t *testing.T) {
 
 	b := newMachine(t, s, o, 0, 1, 2)
 	for host, want := range map[string]time.Duration{"met.0": 5 * time.Second, "unmet.1": gate.MaxCrawlDelay,
-		"other.0": gate.MaxCrawlDelay} {
+		"other.0": gate.MaxCrawlDelay, "unknown.0": gate.MaxCrawlDelay} {
 		until, err := b.HeldUntil(host)
 		if got := until.Sub(c.now()); err != nil || got != want {
 			t.Errorf("%s is held for %s, not %s: %v", host, got, want, err)
 		}
 	}
-	for _, host := range []string{"fresh.2", "unknown.0"} {
+	for _, host := range []string{"fresh.2", "unknown.2"} {
 		if until, err := b.HeldUntil(host); err != nil || until.After(c.now()) {
 			t.Errorf("%s is held until %s: %v", host, until, err)
 		}
+	}
+	if until, err := b.HeldUntil("met.0:80", "met.0"); err != nil || until.Sub(c.now()) != 5*time.Second {
+		t.Errorf("a host with two names is held until %s: %v", until, err)
 	}
 	b.take("http://fresh.2/")
 	b.take("")

@@ -296,30 +296,44 @@ func (f *Frontier) timesOf(v *hostRecord, due time.Time, part *partition) times 
 }
 
 // HeldUntil returns the time before which a host must not be requested, by what this machine and
-// those that owned the host before have recorded; zero if there is none. host is named as in
-// Lease.Host. Visits wait for it anyway; it is for other requests.
-func (f *Frontier) HeldUntil(host string) (until time.Time, err error) {
+// those that owned the host before have recorded; zero if there is none. names are those that the host
+// may have as a Lease.Host, at least one. A host that is not known under any of them may have been requested all the
+// same, for example because a page of another host redirects there. Visits wait for it anyway; it is for
+// other requests.
+func (f *Frontier) HeldUntil(names ...string) (until time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h := f.hosts[host]; h != nil {
-		return h.held, nil
-	}
-	var part *partition
-	if f.shared() {
-		part = f.openOf(host)
-	}
+	known := false
 	err = f.view(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bHosts).Get([]byte(host))
-		if b == nil {
-			return nil
+		for _, name := range names {
+			if h := f.hosts[name]; h != nil {
+				known, until = true, later(until, h.held)
+				continue
+			}
+			b := tx.Bucket(bHosts).Get([]byte(name))
+			if b == nil {
+				continue
+			}
+			v, err := decodeHost(b)
+			if err != nil {
+				return err
+			}
+			known, until = true, later(until, f.timesOf(&v, time.Time{}, f.partOf(name)).held)
 		}
-		v, err := decodeHost(b)
-		if err == nil {
-			until = f.timesOf(&v, time.Time{}, part).held
-		}
-		return err
+		return nil
 	})
+	if !known {
+		until = f.timesOf(&hostRecord{}, time.Time{}, f.partOf(names[0])).held
+	}
 	return until, err
+}
+
+// partOf returns the open partition of a host, or nil if there is none or no journal.
+func (f *Frontier) partOf(host string) *partition {
+	if !f.shared() {
+		return nil
+	}
+	return f.openOf(host)
 }
 
 // unloadIdle removes idle hosts that are not due from the working set, at most an eighth of the

@@ -206,16 +206,15 @@ func (s *Site) heldUntil(host string) (until time.Time) {
 	if owned, _ := n.Holds(host); !owned {
 		return until
 	}
-	for _, port := range []string{"", ":80", ":443"} { // the frontier leaves default ports out
+	names := []string{host}
+	for _, port := range []string{":80", ":443"} { // the frontier leaves default ports out
 		if name, cut := strings.CutSuffix(host, port); cut {
-			at, err := s.frontier.HeldUntil(name)
-			if err != nil {
-				s.o.Log.Warn("the pause of a host cannot be read", "host", host, "error", err)
-			}
-			if at.After(until) {
-				until = at
-			}
+			names = append(names, name)
 		}
+	}
+	until, err := s.frontier.HeldUntil(names...)
+	if err != nil {
+		s.o.Log.Warn("the pause of a host cannot be read", "host", host, "error", err)
 	}
 	return until
 }
