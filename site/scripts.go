@@ -62,7 +62,7 @@ type scriptRun struct {
 	began  time.Time
 
 	mu        sync.Mutex
-	made, ran []string // addresses of the data and scripts that the page got, redirects included
+	made, ran []string // addresses of the data (with style sheets) and scripts that the page got, redirects included
 	had       []string // addresses of everything that the page got
 	reported  map[string]bool
 	requests  int
@@ -272,7 +272,7 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 		return nil, err
 	case stored.refused != nil:
 		return nil, stored.refused
-	case kind == render.Data && stored.barred != nil:
+	case (kind == render.Data || kind == render.Sheet) && stored.barred != nil:
 		return nil, stored.barred.Err(pg.URL().String())
 	}
 	r.count(pg, kind)
@@ -311,7 +311,7 @@ func (r *scriptRun) count(pg *page.Page, kind render.Kind) {
 	for _, hop := range pg.Hops() {
 		r.had = append(r.had, hop.URL)
 		switch kind {
-		case render.Data:
+		case render.Data, render.Sheet: // scripts can read the rules of a style sheet
 			r.made = append(r.made, hop.URL)
 		case render.Script:
 			r.ran = append(r.ran, hop.URL)
@@ -338,7 +338,7 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 		return nil, err
 	}
 	t := r.termsOf(ctx, origin, pg)
-	known = &storedPart{start: start, barred: barredText(t)}
+	known = &storedPart{start: start, barred: t.RefusedText()}
 	if d := t.Decide(acap.Crawl); !d.Allowed {
 		known.refused = &gate.Refusal{URL: at, Decision: d}
 	}
@@ -357,17 +357,6 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 	}
 	r.stored[at] = known
 	return known, nil
-}
-
-// barredText returns why the text of a resource with the terms t may not become text of a page: the refusal of
-// index, preserve or present. It returns nil if all three are permitted.
-func barredText(t *terms.Terms) *acap.Decision {
-	for _, u := range []acap.Usage{acap.Index, acap.Preserve, acap.Present} {
-		if d := t.Decide(u); !d.Allowed {
-			return &d
-		}
-	}
-	return nil
 }
 
 var errExcluded = errors.New("not requested")

@@ -149,6 +149,27 @@ func (t *Terms) BarredPart(u acap.Usage) *acap.Decision {
 	return nil
 }
 
+// RefusedText returns why scripts may not put the text of the resource into another page; nil if they may. Readers
+// of that page get the text by the policy of that page. So every usage that can show the text must be permitted,
+// and without a limit.
+func (t *Terms) RefusedText() *acap.Decision {
+	for _, u := range []acap.Usage{acap.Crawl, acap.Index, acap.Preserve, acap.Present, acap.PresentCurrentCopy,
+		acap.PresentOldCopy, acap.PresentSnippet, acap.PresentOldSnippet} {
+		d := t.decide(u)
+		if d.Allowed && !d.Limits(t.facts).Empty() {
+			d.Because = d.Holder(t.facts, func(l acap.Limits) bool { return !l.Empty() })
+			d = d.Refuse(acap.ByProhibition, "it is permitted only with a limit, which is not known where its text is used")
+		}
+		if !d.Allowed {
+			return &d
+		}
+		if part := t.BarredPart(u); part != nil {
+			return part
+		}
+	}
+	return nil
+}
+
 // PictureState says whether today's policy permits to keep one stored thumbnail of a page.
 type PictureState struct {
 	Version int

@@ -103,6 +103,43 @@ func held(t *testing.T, w *world, fresh *Terms, robots string, copied bool) *Ter
 const article = `<html lang="en"><title>Low water</title><p>The pilot waits for the tide.
 <p class="lead">Ships of deep draught lie in the roads.<p id="by">Words by Ada Quill.`
 
+// TestRefusedText checks which usage refuses, as the first one, that text of the resource becomes text of another page.
+func TestRefusedText(t *testing.T) {
+	for _, c := range []struct {
+		robots, body string
+		want         acap.Usage // "": nothing refuses
+	}{
+		{robots: ""},
+		{robots: "ACAP-disallow-present-thumbnail: /\nACAP-disallow-follow: /"},
+		{robots: "ACAP-disallow-crawl: /", want: acap.Crawl},
+		{robots: "ACAP-disallow-index: /", want: acap.Index},
+		{robots: "ACAP-allow-index: / time-limit=9-days", want: acap.Index},
+		{robots: "ACAP-allow-preserve: / time-limit=until-recrawled", want: acap.Preserve},
+		{robots: "ACAP-disallow-present: /", want: acap.Present},
+		{robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", want: acap.Present},
+		{robots: "ACAP-allow-present-currentcopy: / prohibited-modification=any", want: acap.PresentCurrentCopy},
+		{robots: "ACAP-disallow-present-oldcopy: /", want: acap.PresentOldCopy},
+		{robots: "ACAP-allow-present-snippet: / max-length=5-words", want: acap.PresentSnippet},
+		{robots: "ACAP-allow-present-snippet: / must-use-resource=/s.txt", want: acap.PresentSnippet},
+		{robots: "ACAP-disallow-present-oldsnippet: /", want: acap.PresentOldSnippet},
+		{body: `<meta name=robots content=noarchive>`, want: acap.PresentCurrentCopy},
+		{body: `<meta name=robots content=nosnippet>`, want: acap.PresentSnippet},
+		{body: `<meta name=robots content=max-snippet:20>`, want: acap.PresentSnippet},
+		{body: `<p class=the-acap:disallow-present-snippet>x`, want: acap.PresentSnippet},
+	} {
+		w := &world{pages: map[string]string{site + "/s.txt": "x"}}
+		terms := of(t, w, c.robots+"\n", c.body)
+		switch d := terms.RefusedText(); {
+		case d == nil && c.want == "":
+		case d == nil, d.Usage != c.want, d.Allowed, d.Because == nil:
+			t.Errorf("%s%s: %+v, want %q", c.robots, c.body, d, c.want)
+		}
+		if len(w.fetched) > 0 {
+			t.Errorf("%s: requests for %q", c.robots, w.fetched)
+		}
+	}
+}
+
 func TestTextAndLinks(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, body string

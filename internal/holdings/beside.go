@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -90,6 +92,31 @@ func (h *Holdings) eraseScripted(ctx context.Context, page, address string) erro
 		return err
 	}
 	return h.o.Hasten(ctx, []string{page})
+}
+
+// eraseMadeOf erases the pages that scripts made from pg, if its text may no longer be used for them. These pages are
+// crawled again soon.
+func (h *Holdings) eraseMadeOf(ctx context.Context, origin *acap.Policy, pg *page.Page) error {
+	address := pg.URL().String()
+	pages, err := h.archive.MadeOf(address)
+	if err != nil || len(pages) == 0 {
+		return err
+	}
+	refused := terms.Of(ctx, origin, pg.URL(), pg, h.sources, h.factsNow(archive.Resource{})).RefusedText()
+	if refused == nil || refused.Reason == acap.Unavailable {
+		return nil
+	}
+	o := h.withDefaults(SweepOptions{barred: madeFrom(*refused, address)})
+	return forEachPage(sweepers, pages, func(made string) error {
+		known, _, err := h.archive.Resource(made)
+		if err != nil || !slices.Contains(known.Kept.Of[terms.Data], address) {
+			return err
+		}
+		if _, err = h.sweepPage(ctx, known, o); err != nil {
+			return err
+		}
+		return h.o.Hasten(ctx, []string{made})
+	})
 }
 
 // sweepIfBare runs a sweep for the page at address if no copy of it is stored. The sweep removes

@@ -44,6 +44,7 @@ type gatherer struct {
 	origin   *acap.Policy
 	sources  terms.Sources
 	facts    acap.Facts
+	barred   *acap.Decision // as in SweepOptions
 }
 
 // factsOf returns the facts from the archive record r of a page, without the current time.
@@ -85,7 +86,7 @@ func (h *Holdings) planHeld(ctx context.Context, held heldPage, o SweepOptions) 
 		o.Policies = d.witness
 	}
 	j := gatherer{Holdings: h, ctx: ctx, resource: held, url: u, sources: terms.Sources{Policies: o.Policies},
-		facts: factsOf(held.Resource)}
+		facts: factsOf(held.Resource), barred: o.barred}
 	j.facts.Now, j.facts.Next = o.AsOf, d.next
 	e, err := j.gatherHeld()
 	if err != nil {
@@ -138,10 +139,17 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	if e.takenDown != nil {
 		return e, nil
 	}
+	e.barredData = j.barred
 	for _, source := range r.Kept.Of[terms.Data] {
-		if e.barredData = j.barredData(source); e.barredData != nil {
+		if e.barredData != nil {
 			return e, nil
 		}
+		if e.barredData, err = j.barredData(source); err != nil {
+			return e, err
+		}
+	}
+	if e.barredData != nil {
+		return e, nil
 	}
 	for i, c := range captures {
 		if e.copies[i].permit, err = j.capture(c); err != nil {
@@ -155,25 +163,35 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	return e, nil
 }
 
-// barredData returns the refusal by today's policy of the data at the address source, which scripts used for the
-// page. It returns nil if the data may be used, or if the policy cannot be read (X63).
-func (j *gatherer) barredData(source string) *acap.Decision {
+// barredData returns the refusal of the data at the address source, which scripts used for the page: by today's
+// policy and by what the data said at the last crawl. It returns nil if the data may be used, or if the policy
+// cannot be read (X63).
+func (j *gatherer) barredData(source string) (*acap.Decision, error) {
 	u, err := url.Parse(source)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	origin, err := j.sources.Policies.Policy(j.ctx, u)
 	if err != nil {
-		return nil
+		return nil, j.ctx.Err()
 	}
-	for _, usage := range []acap.Usage{acap.Crawl, acap.Index, acap.Preserve, acap.Present} {
-		d := origin.Decide(usage, acap.NewResource(u)).At(j.facts)
-		if !d.Allowed && d.Reason != acap.Unavailable {
-			d = d.Refuse(d.Reason, "its scripts made it from "+source)
-			return &d
-		}
+	known, _, err := j.archive.Resource(source)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	facts := factsOf(known)
+	facts.Now, facts.Next = j.facts.Now, j.facts.Next
+	d := terms.Held(j.ctx, origin, u, known.Own, nil, j.sources, facts).RefusedText()
+	if d == nil || d.Reason == acap.Unavailable {
+		return nil, nil
+	}
+	return madeFrom(*d, source), nil
+}
+
+// madeFrom returns d, the refusal of the data at the address source, as a refusal of pages that scripts made from it.
+func madeFrom(d acap.Decision, source string) *acap.Decision {
+	d = d.Refuse(d.Reason, "its scripts made it from "+source)
+	return &d
 }
 
 // terms returns the terms of the stored page; pg is its copy, or nil.

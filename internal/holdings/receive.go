@@ -69,6 +69,9 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed:
 		return Receipt{Discarded: true}, nil
 	}
+	if err := h.eraseMadeOf(ctx, origin, pg); err != nil {
+		return Receipt{}, err
+	}
 	g, err := h.assessReceived(ctx, origin, pg, known)
 	if err != nil || g.Absent {
 		return g.Receipt, err

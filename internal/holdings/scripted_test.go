@@ -2,6 +2,7 @@ package holdings
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -110,36 +111,55 @@ func TestSweepScripted(t *testing.T) {
 }
 
 // TestTakeDownScripted checks that a page is erased if something is taken down from which scripts made it, by a
-// take-down and by a sweep, and that it is crawled again. If such a resource is only gone, the page stays.
+// take-down and by a sweep, or if its publisher restricts what its text may be used for, and that it is crawled again.
+// If such a resource is only gone, the page stays.
 func TestTakeDownScripted(t *testing.T) {
-	for _, way := range []string{"erase", "sweep", "prohibited", "gone"} {
-		t.Run(way, func(t *testing.T) {
+	const data = site + "/data.json"
+	sweep := func(line string) func(*store, *web) {
+		return func(s *store, w *web) {
+			w.says(line)
+			s.sweep(SweepOptions{})
+		}
+	}
+	noarchive := pageWith(http.Header{"X-Robots-Tag": {"noarchive"}}, 200, `{"a": 1}`, data)
+	for _, c := range []struct {
+		name        string
+		act         func(*store, *web)
+		stays, soon bool
+	}{
+		{name: "erase", soon: true, act: func(s *store, _ *web) {
+			if _, err := s.Erase(t.Context(), data, takenDown, "line"); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "sweep", act: sweep("ACAP-request-take-down: /data.json")},
+		{name: "prohibited", act: sweep("ACAP-disallow-index: /data.json")},
+		{name: "no snippets", act: sweep("ACAP-disallow-present-snippet: /data.json")},
+		{name: "short snippets", act: sweep("ACAP-allow-present-snippet: /data.json max-length=5-words")},
+		{name: "a time limit", act: sweep("ACAP-allow-index: /data.json time-limit=9-days")},
+		{name: "another resource", act: sweep("ACAP-disallow-index: /other.json"), stays: true},
+		{name: "a new header", soon: true, act: func(s *store, _ *web) { s.receive(noarchive) }},
+		{name: "the header of the record", act: func(s *store, _ *web) {
+			s.receive(noarchive)
+			s.receive(scripted(unscripted, scriptedArticle, data))
+			s.sweep(SweepOptions{})
+		}, soon: true},
+		{name: "gone", act: func(s *store, _ *web) { s.receive(answer(404, data)) }, stays: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			w := newWeb("")
 			var again []string
 			s := open(t, t.TempDir(), w, Options{Hasten: func(_ context.Context, pages []string) error {
 				again = append(again, pages...)
 				return nil
 			}})
-			s.receive(pageOf("{}", site+"/data.json"))
-			s.receive(scripted(unscripted, scriptedArticle, site+"/data.json"))
-			switch way {
-			case "erase":
-				if _, err := s.Erase(t.Context(), site+"/data.json", takenDown, "line"); err != nil {
-					t.Fatal(err)
-				}
-			case "sweep":
-				w.says("ACAP-request-take-down: /data.json")
-				s.sweep(SweepOptions{})
-			case "prohibited":
-				w.says("ACAP-disallow-index: /data.json")
-				s.sweep(SweepOptions{})
-			case "gone":
-				s.receive(answer(404, site+"/data.json"))
-			}
-			if gone := way != "gone"; (len(s.copies(a)) == 0) != gone || (s.found("pilot") == "") != gone {
+			s.receive(pageOf("{}", data))
+			s.receive(scripted(unscripted, scriptedArticle, data))
+			c.act(s, w)
+			if gone := !c.stays; (len(s.copies(a)) == 0) != gone || (s.found("pilot") == "") != gone {
 				t.Errorf("copies %q, found %q", s.copies(a), s.found("pilot"))
 			}
-			if want := way == "erase"; slices.Contains(again, a) != want {
+			if slices.Contains(again, a) != c.soon {
 				t.Errorf("crawled again: %q", again)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/internal/defect"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -28,6 +29,7 @@ type SweepOptions struct {
 	All      bool            // check all pages, also those that are not due
 	Progress func(pages int) // called from time to time with the number of pages checked so far; may be nil
 
+	barred  *acap.Decision         // why data from which scripts made the pages may not be used; nil: not known
 	examine func(*sweepPlan) error // called for each page that could be checked; may be nil
 }
 
