@@ -98,11 +98,30 @@ func (g *Gate) Get(ctx context.Context, kind Kind, rawurl string) (*Trace, error
 // GetIf is Get with header fields that make the request for rawurl conditional; nil for none.
 // Requests after a redirect do not contain them.
 func (g *Gate) GetIf(ctx context.Context, kind Kind, rawurl string, condition http.Header) (*Trace, error) {
+	return g.follow(ctx, kind, rawurl, condition, func(*url.URL) error { return nil })
+}
+
+// GetPermitted is Get with a further rule. It calls permit before each request, also after a redirect. If permit
+// returns an error, it does not make the request and fails with this error.
+func (g *Gate) GetPermitted(ctx context.Context, kind Kind, rawurl string, permit func(*url.URL) error) (*Trace,
+	error) {
+	return g.follow(ctx, kind, rawurl, nil, permit)
+}
+
+func (g *Gate) follow(ctx context.Context, kind Kind, rawurl string, condition http.Header,
+	permit func(*url.URL) error) (*Trace, error) {
 	t := &Trace{}
 	ctx = With(ctx, kind, t)
 	for next, n := rawurl, 0; ; n++ {
 		if n > MaxRedirects {
 			return t, fmt.Errorf("%s: more than %d redirects", rawurl, MaxRedirects)
+		}
+		u, err := url.Parse(next)
+		if err != nil {
+			return t, fmt.Errorf("%q is not a URL: %w", next, err)
+		}
+		if err := permit(u); err != nil {
+			return t, err
 		}
 		hop, err := g.get(ctx, next, condition)
 		if err != nil {

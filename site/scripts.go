@@ -254,17 +254,23 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 		return nil, err
 	}
 	u.Fragment, u.RawFragment = "", ""
-	if err := r.permit(ctx, u); err != nil {
-		return nil, err
-	}
-	t, err := r.resources.Visit(ctx, u.String(), nil)
-	if err != nil {
+	var refused error
+	t, err := r.resources.VisitPermitted(ctx, u.String(), func(u *url.URL) error {
+		refused = r.permit(ctx, u)
+		return refused
+	})
+	switch {
+	case refused != nil:
+		return nil, refused
+	case err != nil:
 		return nil, fetch.NoAnswer(err)
 	}
 	pg := fetch.PageOf(t)
-	if last := pg.Last(); r.public && last.Address.IsValid() && address.Special(last.Address) != "" {
-		return nil, fmt.Errorf("%s is %s address, but the page is at a public one", last.Address,
-			address.Special(last.Address))
+	for _, hop := range pg.Hops() {
+		if r.public && hop.Address.IsValid() && address.Special(hop.Address) != "" {
+			return nil, fmt.Errorf("%s is %s address, but the page is at a public one", hop.Address,
+				address.Special(hop.Address))
+		}
 	}
 	stored, err := r.store(ctx, pg)
 	switch {
@@ -279,9 +285,10 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 	return pg, nil
 }
 
-// permit returns why u must not be requested for the page; nil if it may be requested.
+// permit returns why u, the address of a request or of its redirect, must not be requested for the page; nil if it
+// may be requested.
 func (r *scriptRun) permit(ctx context.Context, u *url.URL) error {
-	at := u.String()
+	at, _, _ := strings.Cut(u.String(), "#")
 	follows, named := r.named[normalOr(at)]
 	switch {
 	case r.exclude.Match(u):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ const (
 // Resources fetches substitute pages and required resources through the gate, and caches them, because many pages of a
 // site may name the same resource. It implements terms.Fetcher, and is safe for concurrent use.
 type Resources struct {
-	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
+	get func(ctx context.Context, rawurl string, condition http.Header, permit Permit) (*gate.Trace, error)
 	now func() time.Time
 
 	least time.Duration // minimum time for which a response is cached, whatever its header says
@@ -36,6 +37,14 @@ type Resources struct {
 	known map[string]*resource
 	bytes int
 }
+
+// Permit returns why an address must not be requested; nil if it may be requested.
+type Permit func(*url.URL) error
+
+// unpermitted is an error of a Permit.
+type unpermitted struct{ error }
+
+func (e unpermitted) Unwrap() error { return e.error }
 
 // resource is the cached response for a URL. All fields except bytes are set when done is closed.
 type resource struct {
@@ -55,7 +64,10 @@ func (r *resource) unmodified() bool {
 // NewResources returns a fetcher of resources through the gate g. It caches each response for at least the time least.
 func NewResources(g *gate.Gate, least time.Duration) *Resources {
 	return &Resources{now: time.Now, least: least, known: map[string]*resource{},
-		get: func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
+		get: func(ctx context.Context, rawurl string, condition http.Header, permit Permit) (*gate.Trace, error) {
+			if permit != nil {
+				return g.GetPermitted(ctx, gate.Part, rawurl, permit)
+			}
 			return g.GetIf(ctx, gate.Part, rawurl, condition)
 		}}
 }
@@ -72,22 +84,64 @@ func (r *Resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error
 // Visit returns the HTTP exchanges that fetched a resource, from the cache or by a new request.
 // condition is a header that makes a request conditional; it may be nil.
 func (r *Resources) Visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
+	return r.visit(ctx, rawurl, condition, nil)
+}
+
+// VisitPermitted is Visit with a further rule for each address, also after a redirect. It calls permit before each
+// request, and for each address of a response from the cache. If permit returns an error, VisitPermitted fails with
+// it. It makes no calls of permit after it has returned, and no concurrent ones.
+func (r *Resources) VisitPermitted(ctx context.Context, rawurl string, permit Permit) (*gate.Trace, error) {
+	return r.visit(ctx, rawurl, nil, func(u *url.URL) error {
+		if err := permit(u); err != nil {
+			return unpermitted{err}
+		}
+		return nil
+	})
+}
+
+func (r *Resources) visit(ctx context.Context, rawurl string, condition http.Header, permit Permit) (*gate.Trace,
+	error) {
 	for {
 		got, mine := r.lookUp(rawurl)
 		if mine {
-			r.fetch(ctx, rawurl, condition, got)
+			r.fetch(ctx, rawurl, condition, permit, got)
 		}
 		select {
 		case <-got.done:
 		case <-ctx.Done():
 			return &gate.Trace{}, ctx.Err()
 		}
-		// otherwise try again: the result is from another caller, whose context may have ended or
-		// whose request was conditional
-		if mine || !errors.Is(got.err, context.Canceled) && (condition != nil || !got.unmodified()) {
+		_, refused := errors.AsType[unpermitted](got.err)
+		switch {
+		case mine:
 			return &got.trace, got.err
+		// try again: the result is from another caller, whose context may have ended, whose request was conditional,
+		// or who may not request an address
+		case refused, errors.Is(got.err, context.Canceled), condition == nil && got.unmodified():
+			continue
+		}
+		if err := permitAll(permit, got.trace.Hops); err != nil {
+			return &gate.Trace{}, err
+		}
+		return &got.trace, got.err
+	}
+}
+
+// permitAll returns the first error of permit, which may be nil, for the addresses of hops.
+func permitAll(permit Permit, hops []gate.Hop) error {
+	if permit == nil {
+		return nil
+	}
+	for _, hop := range hops {
+		u, err := url.Parse(hop.URL)
+		if err == nil {
+			err = permit(u)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // lookUp returns the cache entry for rawurl. If mine is true, the caller must fetch it.
@@ -115,8 +169,8 @@ func (r *Resources) forget(rawurl string) {
 	delete(r.known, rawurl)
 }
 
-func (r *Resources) fetch(ctx context.Context, rawurl string, condition http.Header, got *resource) {
-	t, err := r.get(ctx, rawurl, condition)
+func (r *Resources) fetch(ctx context.Context, rawurl string, condition http.Header, permit Permit, got *resource) {
+	t, err := r.get(ctx, rawurl, condition, permit)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer close(got.done)
@@ -145,10 +199,11 @@ func (r *Resources) fetch(ctx context.Context, rawurl string, condition http.Hea
 	}
 }
 
-// notRequested reports whether err says nothing about a resource, because the caller gave up or this
-// machine may not request the host at the moment.
+// notRequested reports whether err says nothing about a resource, because the caller gave up or may not request an
+// address, or this machine may not request the host at the moment.
 func notRequested(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, gate.ErrPaused) || errors.Is(err, gate.ErrForeign)
+	_, refused := errors.AsType[unpermitted](err)
+	return refused || errors.Is(err, context.Canceled) || errors.Is(err, gate.ErrPaused) || errors.Is(err, gate.ErrForeign)
 }
 
 // maxAge returns for how long a response is cached.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,7 @@ func TestResourcesAreFetchedOnce(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})
 	p := &Resources{now: time.Now, known: map[string]*resource{},
-		get: func(context.Context, string, http.Header) (*gate.Trace, error) {
+		get: func(context.Context, string, http.Header, Permit) (*gate.Trace, error) {
 			asked.Add(1)
 			<-release
 			return traced(200, "", "body"), nil
@@ -44,6 +45,46 @@ func TestResourcesAreFetchedOnce(t *testing.T) {
 	one, two := <-seen, <-seen
 	if asked.Load() != 1 || one == two {
 		t.Errorf("asked %d times, shared %v", asked.Load(), one == two)
+	}
+}
+
+// TestVisitPermitted checks that a caller gets nothing from an address that it may not request, whether it is the
+// first one or gets the response from the cache, and that its refusal is not the result of others.
+func TestVisitPermitted(t *testing.T) {
+	const from, to = "http://a.example/s", "http://a.example/t"
+	var asked []string
+	p := &Resources{now: time.Now, known: map[string]*resource{},
+		get: func(_ context.Context, _ string, _ http.Header, permit Permit) (*gate.Trace, error) {
+			out := &gate.Trace{}
+			for _, address := range []string{from, to} {
+				u, _ := url.Parse(address)
+				if permit != nil && permit(u) != nil {
+					return out, permit(u)
+				}
+				asked = append(asked, address)
+				out.Hops = append(out.Hops, gate.Hop{URL: address, Status: 200, Header: http.Header{}})
+			}
+			return out, nil
+		}}
+	errNo := errors.New("no")
+	refuse := func(u *url.URL) error {
+		if u.Path == "/t" {
+			return errNo
+		}
+		return nil
+	}
+	if _, err := p.VisitPermitted(t.Context(), from, refuse); !errors.Is(err, errNo) || len(asked) != 1 {
+		t.Errorf("%v, requests for %q", err, asked)
+	}
+	if tr, err := p.Visit(t.Context(), from, nil); err != nil || len(tr.Hops) != 2 || len(asked) != 3 {
+		t.Errorf("%v, requests for %q", err, asked)
+	}
+	if tr, err := p.VisitPermitted(t.Context(), from, refuse); !errors.Is(err, errNo) || len(tr.Hops) != 0 {
+		t.Errorf("from the cache: %v", err)
+	}
+	if _, err := p.VisitPermitted(t.Context(), from, func(*url.URL) error { return nil }); err != nil ||
+		len(asked) != 3 {
+		t.Errorf("%v, requests for %q", err, asked)
 	}
 }
 
@@ -72,7 +113,7 @@ func TestAgeOfResources(t *testing.T) {
 	} {
 		now, asked := time.Unix(1e9, 0), 0
 		p := &Resources{now: func() time.Time { return now }, known: map[string]*resource{},
-			get: func(context.Context, string, http.Header) (*gate.Trace, error) {
+			get: func(context.Context, string, http.Header, Permit) (*gate.Trace, error) {
 				asked++
 				if c.err != nil {
 					return nil, c.err
@@ -100,7 +141,7 @@ func TestAgeOfResources(t *testing.T) {
 func TestResourcesAreForgotten(t *testing.T) {
 	first := true
 	p := &Resources{now: time.Now, known: map[string]*resource{},
-		get: func(ctx context.Context, _ string, _ http.Header) (*gate.Trace, error) {
+		get: func(ctx context.Context, _ string, _ http.Header, _ Permit) (*gate.Trace, error) {
 			if first {
 				first = false
 				return nil, context.Canceled
@@ -134,7 +175,7 @@ func TestResourcesAreForgotten(t *testing.T) {
 func TestUnmodifiedResources(t *testing.T) {
 	condition := http.Header{"If-None-Match": {`"1"`}}
 	p := &Resources{now: time.Now, known: map[string]*resource{},
-		get: func(_ context.Context, _ string, h http.Header) (*gate.Trace, error) {
+		get: func(_ context.Context, _ string, h http.Header, _ Permit) (*gate.Trace, error) {
 			if h != nil {
 				return traced(304, "", ""), nil
 			}
