@@ -83,6 +83,12 @@ func (t *tab) takeAnswer(ev *fetch.EventRequestPaused) (part Part, first, ok boo
 	return Part{Page: t.Page}, true, true
 }
 
+// isIcon reports whether a request is for the icon of the page, which the browser requests by itself.
+func isIcon(ev *fetch.EventRequestPaused) bool {
+	return ev.ResourceType == network.ResourceTypeOther &&
+		strings.HasPrefix(fmt.Sprint(ev.Request.Headers["Accept"]), "image/")
+}
+
 // needless reports whether the header of a request says that the page does not need the part, or that the
 // response has no end.
 func needless(header network.Headers) bool {
@@ -106,12 +112,13 @@ func (t *tab) inPage(ev *fetch.EventRequestPaused) bool {
 
 // fetchPart fetches a part within the limits of a page. Frames are not loaded.
 func (t *tab) fetchPart(ctx context.Context, ev *fetch.EventRequestPaused) (part Part, ok bool) {
+	if isIcon(ev) {
+		return part, false
+	}
 	kind, ok := t.kind(ev.ResourceType)
 	if !ok || needless(ev.Request.Headers) || ev.RedirectedRequestID != "" || ev.Request.Method != http.MethodGet ||
 		!t.inPage(ev) || len(ev.Request.URL) > mostURL {
-		if ev.ResourceType != network.ResourceTypeOther { // such as the icon, which the browser requests by itself
-			t.unmade.Add(1)
-		}
+		t.unmade.Add(1)
 		return part, false
 	}
 	t.mu.Lock()

@@ -154,13 +154,13 @@ func (t *tab) awaitQuiet(ctx context.Context, pause time.Duration) {
 }
 
 // scroll scrolls the page by one screen at a time, at most n times, until it is at its end and makes no more
-// requests.
+// requests. After the last scrolling it waits for longer: scripts often wait for a pause before they act.
 func (t *tab) scroll(ctx context.Context, n int) {
 	isolated, err := t.isolate(ctx)
 	if err != nil {
 		return
 	}
-	for range n {
+	for i := range n {
 		asked := t.asked.Load()
 		more, err := chromedp.Evaluate[bool](`(() => { const e = document.scrollingElement;
 	if (!e) return false;
@@ -169,7 +169,11 @@ func (t *tab) scroll(ctx context.Context, n int) {
 		if err != nil { // the scripts of the page, or the end of ctx, prevent it
 			return
 		}
-		t.awaitQuiet(ctx, quietScrolled)
+		pause := quietScrolled
+		if !more || i == n-1 {
+			pause = quietLoading
+		}
+		t.awaitQuiet(ctx, pause)
 		if !more && t.asked.Load() == asked {
 			return
 		}
@@ -244,7 +248,8 @@ func executed(t network.ResourceType) (k Kind, ok bool) {
 	switch t {
 	case network.ResourceTypeScript:
 		return Script, true
-	case network.ResourceTypeXHR, network.ResourceTypeFetch:
+	// the type of a JSON module and of a preload for fetch is Other
+	case network.ResourceTypeXHR, network.ResourceTypeFetch, network.ResourceTypeOther:
 		return Data, true
 	}
 	return drawn(t)

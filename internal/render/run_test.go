@@ -86,6 +86,41 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Data are also JSON modules and preloads. The page is not finished while its scripts wait for a pause of scrolling.
+func TestRunData(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	b := browse(t)
+	var all sync.WaitGroup
+	for _, c := range []struct{ name, body string }{
+		{"a JSON module", `<script type=module>
+import data from "./data.json" with {type: "json"};
+document.body.append(data.text)</script>`},
+		{"a preload", `<link rel=preload as=fetch crossorigin href=data.json><script>
+onload = () => fetch("data.json").then(r => r.json()).then(data => document.body.append(data.text))</script>`},
+		{"a pause of scrolling", `<div style="height:3000px"></div><script>
+let timer;
+addEventListener("scroll", () => { clearTimeout(timer); timer = setTimeout(() =>
+	fetch("data.json").then(r => r.json()).then(data => document.body.append(data.text)), 400) })</script>`},
+	} {
+		all.Go(func() {
+			s := &served{parts: map[string]Part{
+				there + "data.json": made("application/json", `{"text": "the tide is high"}`)}}
+			get := func(ctx context.Context, rawurl string, kind Kind) (Part, error) {
+				if kind != Data {
+					t.Errorf("%s: %s is of kind %d", c.name, rawurl, kind)
+				}
+				return s.get(ctx, rawurl, kind)
+			}
+			r, err := b.Run(t.Context(), html(there+"a.html", `<link rel=icon href=icon.ico><body>`+c.body), budget, get)
+			if err != nil || !strings.Contains(string(r.HTML), "the tide is high") || r.Unmade != 0 ||
+				len(s.asked) == 0 {
+				t.Errorf("%s: %s, %d not made, requests for %q, %v", c.name, r.HTML, r.Unmade, s.asked, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // The browser enforces what the responses say of the use of their content by others.
 func TestRunOrigins(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
