@@ -56,6 +56,7 @@ type scriptRun struct {
 	follow acap.Decision // on following links of the page
 	// addresses that elements of the page name, and whether these permit to follow them
 	named  map[string]bool
+	byRel  map[string]bool // those that elements with rel=nofollow name
 	part   *acap.Decision  // the decision on the elements that do not; nil if it is not known
 	asking map[string]bool // addresses whose request would ask the publisher for permission (L02)
 	public bool            // the page is from a public network address
@@ -191,12 +192,16 @@ func (s *scripts) newRun(pg *page.Page, t *terms.Terms) *scriptRun {
 	last := pg.Last()
 	r := &scriptRun{scripts: s, page: last.URL, follow: t.Decide(acap.Follow), asking: t.PermissionLinks(),
 		public: last.Address.IsValid() && address.Special(last.Address) == "", began: time.Now(),
-		reported: map[string]bool{}}
-	if !t.Policy().Marked() {
-		return r
+		reported: map[string]bool{}, named: map[string]bool{}, byRel: map[string]bool{},
+		part: t.BarredPart(acap.Follow)}
+	hindered, all := pg.NoFollow()
+	if !all {
+		r.follow = r.follow.Refuse(acap.ByProhibition, "not all links with rel=nofollow were read")
 	}
-	r.named, r.part = map[string]bool{}, t.BarredPart(acap.Follow)
-	for _, named := range slices.Concat(pg.Requisites(page.Cut{}), pg.Links(page.Cut{})) {
+	for _, named := range hindered {
+		r.byRel[normalOr(named)] = true
+	}
+	for _, named := range slices.Concat(hindered, pg.Requisites(page.Cut{}), pg.Links(page.Cut{})) {
 		r.named[normalOr(named)] = false
 	}
 	links, _ := t.Links()
@@ -293,6 +298,8 @@ func (r *scriptRun) permit(ctx context.Context, u *url.URL) error {
 	switch {
 	case r.exclude.Match(u):
 		return fmt.Errorf("%w: %s matches exclude", errExcluded, at)
+	case r.byRel[normalOr(at)] && !follows && r.follow.Allowed:
+		return fmt.Errorf("%w: %s names %s only in elements with rel=nofollow", errNofollow, r.page, at)
 	case named && !follows && r.part != nil:
 		return r.part.Err(at)
 	case named && !follows, !follows && !r.follow.Allowed:
@@ -366,7 +373,10 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 	return known, nil
 }
 
-var errExcluded = errors.New("not requested")
+var (
+	errExcluded = errors.New("not requested")
+	errNofollow = errors.New("follow is not permitted")
+)
 
 // mostReported is how many bytes of an address a report shows.
 const mostReported = 2000
@@ -382,6 +392,8 @@ func blockedRequest(page, rawurl string, err error) crawler.Skip {
 		skip.State, skip.Decision, skip.TakeDown = crawler.Refused, refusal.Decision, refusal.TakeDown
 	case errors.Is(err, errExcluded):
 		skip.State = crawler.Outside
+	case errors.Is(err, errNofollow):
+		skip.State, skip.Decision = crawler.Refused, acap.Decision{Usage: acap.Follow, Reason: acap.ByMeta}
 	case errors.As(err, &refused):
 		skip.State, skip.Decision = crawler.Refused, refused.Decision
 	}
