@@ -55,6 +55,33 @@ const runGuard = "sandbox allow-scripts allow-same-origin; worker-src 'none'; ch
 	"object-src 'none'; font-src data:; media-src 'none'; manifest-src 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; webrtc 'block'"
 
+// guardWorld is the name of the world of the scripts of this package. It has its own globals and prototypes, which the
+// scripts of the page cannot change.
+const guardWorld = "guard"
+
+// guardFrame is a script that runs in each document before its own scripts. It lets the documents of frames load
+// nothing from the network: such a request looks like one of the page, because a frame without an address shares the
+// loader of the page. A policy stays in force when its META element is removed. The global refused of the page counts
+// what is not loaded.
+const guardFrame = `if (window !== top) {
+	const meta = document.createElement("meta"), head = document.head || document.createElement("head");
+	meta.httpEquiv = "Content-Security-Policy";
+	meta.content = "default-src data: blob: 'unsafe-inline' 'unsafe-eval'";
+	if (document.head) {
+		head.append(meta);
+	} else { // only the head of a document is read
+		const html = document.createElement("html"), root = document.documentElement;
+		if (root) root.remove();
+		html.append(head);
+		document.append(html);
+		head.append(meta);
+		html.remove();
+		if (root) document.append(root);
+	}
+	meta.remove();
+	document.addEventListener("securitypolicyviolation", () => { top.refused = (top.refused || 0) + 1 });
+}`
+
 var (
 	// ErrScripts means that the scripts of a page never give the browser time to read the document.
 	ErrScripts = errors.New("its scripts do not end")
@@ -180,11 +207,10 @@ func (t *tab) scroll(ctx context.Context, n int) {
 	}
 }
 
-// isolate returns an option that evaluates a script in a world of its own: the scripts of the page cannot replace the
-// functions that it calls.
+// isolate returns an option that evaluates a script in guardWorld.
 func (t *tab) isolate(ctx context.Context) (chromedp.EvaluateOption, error) {
 	world, err := cdp.Call(ctx, t.target, page.CreateIsolatedWorld,
-		page.CreateIsolatedWorldParams{FrameID: cdp.FrameID(t.target.TargetID)})
+		page.CreateIsolatedWorldParams{FrameID: cdp.FrameID(t.target.TargetID), WorldName: guardWorld})
 	return func(p *runtime.EvaluateParams) { p.ContextID = world.ExecutionContextID }, err
 }
 
@@ -196,7 +222,7 @@ const readDocument = `(most => {
 		const parts = Array.from(get(Node, "childNodes", document),
 			n => n instanceof Element ? get(Element, "outerHTML", n) : new XMLSerializer().serializeToString(n));
 		const html = parts.join("");
-		return html.length > most ? {large: true} : {html};
+		return html.length > most ? {large: true} : {html, refused: globalThis.refused};
 	} catch (e) { // the longest string of the browser is shorter
 		return {large: true};
 	}
@@ -229,8 +255,9 @@ func (t *tab) readOnce(ctx context.Context) (string, error) {
 		return "", errLeft
 	}
 	type read struct {
-		HTML  string `json:"html"`
-		Large bool   `json:"large"`
+		HTML    string `json:"html"`
+		Large   bool   `json:"large"`
+		Refused int32  `json:"refused"`
 	}
 	script := fmt.Sprintf("%s(%d)", readDocument, min(t.bytes, mostMarkup))
 	got, err := chromedp.Evaluate[read](script, isolated)(ctx, t.target)
@@ -240,6 +267,7 @@ func (t *tab) readOnce(ctx context.Context) (string, error) {
 	case got.Large || len(got.HTML) > t.bytes:
 		return "", errLarge
 	}
+	t.unmade.Add(got.Refused)
 	return got.HTML, nil
 }
 

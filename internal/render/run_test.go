@@ -200,8 +200,7 @@ document.body.append("tried");
 		t.Errorf("a packet from %v", from)
 	}
 	for _, asked := range s.asked {
-		if name := strings.TrimPrefix(asked, at); name != "app.js" && name != "module.js" && name != "header" &&
-			name != "blank.json" {
+		if name := strings.TrimPrefix(asked, at); name != "app.js" && name != "module.js" && name != "header" {
 			t.Errorf("asked for %s", asked)
 		}
 	}

@@ -211,6 +211,10 @@ func (t *tab) prepare(ctx context.Context) error {
 		_, err = cdp.Call(ctx, t.target, emulation.SetDeviceMetricsOverride,
 			emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
 	}
+	if err == nil && t.scripts {
+		_, err = cdp.Call(ctx, t.target, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: guardFrame, WorldName: guardWorld})
+	}
 	if err == nil {
 		err = t.disable(ctx)
 	}
