@@ -40,12 +40,6 @@ func (t *tab) respond(ctx context.Context, ev *fetch.EventRequestPaused) {
 		reason := network.ErrorReasonBlockedByClient
 		if ev.ResourceType == network.ResourceTypeDocument { // this error lets the browser keep the current page open
 			reason = network.ErrorReasonAborted
-			if t.inPage(ev) {
-				select {
-				case t.left <- struct{}{}:
-				default:
-				}
-			}
 		}
 		_, _ = cdp.Call(ctx, t.target, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID,
 			ErrorReason: reason})
@@ -110,9 +104,28 @@ func (t *tab) inPage(ev *fetch.EventRequestPaused) bool {
 	return string(ev.FrameID) == string(t.target.TargetID)
 }
 
+// leave notes that the page tries to open another document.
+func (t *tab) leave(address string) {
+	t.mu.Lock()
+	if t.opens == "" {
+		t.opens = address
+	} else {
+		t.unmade.Add(1)
+	}
+	t.mu.Unlock()
+	select {
+	case t.left <- struct{}{}:
+	default:
+	}
+}
+
 // fetchPart fetches a part within the limits of a page. Frames are not loaded.
 func (t *tab) fetchPart(ctx context.Context, ev *fetch.EventRequestPaused) (part Part, ok bool) {
-	if isIcon(ev) {
+	switch {
+	case isIcon(ev):
+		return part, false
+	case ev.ResourceType == network.ResourceTypeDocument && t.inPage(ev):
+		t.leave(ev.Request.URL)
 		return part, false
 	}
 	kind, ok := t.kind(ev.ResourceType)

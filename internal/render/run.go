@@ -33,7 +33,9 @@ type Result struct {
 	// the limit that was reached before the scripts had finished, as a clause; "" if they had finished
 	Ended string
 
-	Unmade int // requests that got an error without a call of Fetch
+	// address of the first document that the page tried to open in its place, which is not opened; "": none
+	Opens  string
+	Unmade int // other requests that got an error without a call of Fetch
 }
 
 const (
@@ -141,8 +143,10 @@ func (p *process) execute(ctx context.Context, doc Page, budget Budget, get Fetc
 		case err != nil:
 			return err
 		}
-		r = Result{HTML: []byte(html), Ended: t.ended(loading, budget),
-			Unmade: int(t.unmade.Load())}
+		r = Result{HTML: []byte(html), Ended: t.ended(loading, budget), Unmade: int(t.unmade.Load())}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		r.Opens = t.opens
 		return nil
 	})
 	return r, err

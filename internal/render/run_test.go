@@ -339,29 +339,33 @@ func TestRunLeaves(t *testing.T) {
 	var all sync.WaitGroup
 	for _, c := range []struct {
 		name, body, want string
+		opens            string
 		unmade           int
 		fails            error
 	}{
-		{"navigation while it loads", "<p>a<script>location = '/x'</script><p>b", "<p>a", 1, nil},
+		{"navigation while it loads", "<p>a<script>location = '/x'</script><p>b", "<p>a", there + "x", 0,
+			nil},
+		{"META refresh", `<meta http-equiv=refresh content="0;url=/x"><p>a`, "<p>a", there + "x", 0, nil},
 		{"document.write", "<p>a<script>onload = () => { document.open(); document.write('<p>new'); " +
-			"document.close() }</script>", "<p>new", 0, nil},
+			"document.close() }</script>", "<p>new", "", 0, nil},
 		{"hidden properties", "<form name=childNodes></form><script>const f = document.createElement('form'); " +
 			"document.documentElement.remove(); document.append(f); " +
-			"f.innerHTML = '<input name=outerHTML>'</script>", `<form><input name="outerHTML">`, 0, nil},
+			"f.innerHTML = '<input name=outerHTML>'</script>", `<form><input name="outerHTML">`, "", 0, nil},
 		{"requests", "<p>a<script>for (const method of ['HEAD', 'POST']) fetch('x', {method}); " +
-			"fetch('x' + 'y'.repeat(1 << 14)); fetch('refused')</script>", "<p>a", 3, nil},
-		{"about:blank", "<p>a<script>location = 'about:blank'</script>", "", 0, errLeft},
-		{"about:blank later", "<p>a<script>onload = () => { location = 'about:blank' }</script>", "", 0, errLeft},
-		{"blob:", "<p>a<script>location = URL.createObjectURL(new Blob(['<p>b'], {type: 'text/html'}))</script>", "", 0,
-			errLeft},
-		{"javascript:", "<p>a<script>onload = () => { location = 'javascript:\"<p>b\"' }</script>", "<p>b", 0, nil},
+			"fetch('x' + 'y'.repeat(1 << 14)); fetch('refused')</script>", "<p>a", "", 3, nil},
+		{"about:blank", "<p>a<script>location = 'about:blank'</script>", "", "", 0, errLeft},
+		{"about:blank later", "<p>a<script>onload = () => { location = 'about:blank' }</script>", "", "", 0, errLeft},
+		{"blob:", "<p>a<script>location = URL.createObjectURL(new Blob(['<p>b'], {type: 'text/html'}))</script>", "", "",
+			0, errLeft},
+		{"javascript:", "<p>a<script>onload = () => { location = 'javascript:\"<p>b\"' }</script>", "<p>b", "", 0,
+			nil},
 	} {
 		all.Go(func() {
 			s := &served{}
 			r, err := b.Run(t.Context(), html(there+"a.html", c.body), budget, s.get)
 			if !errors.Is(err, c.fails) || !strings.Contains(string(r.HTML), c.want) || r.Ended != "" ||
-				r.Unmade != c.unmade {
-				t.Errorf("%s: %s, ended %q, %d not made, %v", c.name, r.HTML, r.Ended, r.Unmade, err)
+				r.Unmade != c.unmade || r.Opens != c.opens {
+				t.Errorf("%s: %s, ended %q, opens %q, %d not made, %v", c.name, r.HTML, r.Ended, r.Opens, r.Unmade, err)
 			}
 		})
 	}

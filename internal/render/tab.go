@@ -101,6 +101,7 @@ type tab struct {
 	made  int                      // requests for parts so far, including those over the limit
 	read  int                      // bytes of the document and the parts
 	full  bool                     // a limit prevented a request
+	opens string                   // address of the first document that the page tried to open in its place
 	moved map[fetch.RequestID]Part // the target of each redirect that was sent to the browser
 }
 
