@@ -158,7 +158,7 @@ func (t *Terms) RefusedText() *acap.Decision {
 		d := t.decide(u)
 		if d.Allowed && !d.Limits(t.facts).Empty() {
 			d.Because = d.Holder(t.facts, func(l acap.Limits) bool { return !l.Empty() })
-			d = d.Refuse(acap.ByProhibition, "it is permitted only with a limit, which is not known where its text is used")
+			d = d.Refuse(acap.ByProhibition, "it is permitted only with a limit, and its text would lose that")
 		}
 		if !d.Allowed {
 			return &d

@@ -56,7 +56,7 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"per-address":     {"per_address", "share the delay among hosts with the same network address"},
 	"preserve":        {"preserve", "archive pages if permitted"},
 	"index":           {"index", "index pages if permitted"},
-	"chromium":        {"chromium", "render thumbnails, and run scripts (--render), with `PROGRAM`: Chromium or a browser like it"},
+	"chromium":        {"chromium", "render thumbnails and run scripts with `PROGRAM`, Chromium or a browser like it"},
 	"contact":         {"contact", "send `URL` in the User-Agent: a page or mailto: address about this crawler"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
 	"signature-agent": {"signature_agent", "state in each signature that its key is published at `URL`"},

@@ -203,7 +203,8 @@ func (r *Resources) fetch(ctx context.Context, rawurl string, condition http.Hea
 // address, or this machine may not request the host at the moment.
 func notRequested(err error) bool {
 	_, refused := errors.AsType[unpermitted](err)
-	return refused || errors.Is(err, context.Canceled) || errors.Is(err, gate.ErrPaused) || errors.Is(err, gate.ErrForeign)
+	return refused || errors.Is(err, context.Canceled) || errors.Is(err, gate.ErrPaused) ||
+		errors.Is(err, gate.ErrForeign)
 }
 
 // maxAge returns for how long a response is cached.

@@ -111,7 +111,8 @@ addEventListener("scroll", () => { clearTimeout(timer); timer = setTimeout(() =>
 				}
 				return s.get(ctx, rawurl, kind)
 			}
-			r, err := b.Run(t.Context(), html(there+"a.html", `<link rel=icon href=icon.ico><body>`+c.body), budget, get)
+			doc := html(there+"a.html", `<link rel=icon href=icon.ico><body>`+c.body)
+			r, err := b.Run(t.Context(), doc, budget, get)
 			if err != nil || !strings.Contains(string(r.HTML), "the tide is high") || r.Unmade != 0 ||
 				len(s.asked) == 0 {
 				t.Errorf("%s: %s, %d not made, requests for %q, %v", c.name, r.HTML, r.Unmade, s.asked, err)
@@ -355,8 +356,8 @@ func TestRunLeaves(t *testing.T) {
 			"fetch('x' + 'y'.repeat(1 << 14)); fetch('refused')</script>", "<p>a", "", 3, nil},
 		{"about:blank", "<p>a<script>location = 'about:blank'</script>", "", "", 0, errLeft},
 		{"about:blank later", "<p>a<script>onload = () => { location = 'about:blank' }</script>", "", "", 0, errLeft},
-		{"blob:", "<p>a<script>location = URL.createObjectURL(new Blob(['<p>b'], {type: 'text/html'}))</script>", "", "",
-			0, errLeft},
+		{"blob:", "<p>a<script>location = URL.createObjectURL(new Blob(['<p>b'], {type: 'text/html'}))</script>", "",
+			"", 0, errLeft},
 		{"javascript:", "<p>a<script>onload = () => { location = 'javascript:\"<p>b\"' }</script>", "<p>b", "", 0,
 			nil},
 	} {
