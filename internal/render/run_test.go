@@ -306,7 +306,10 @@ func TestRunKilled(t *testing.T) {
 func TestCrashed(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	b := browse(t)
-	crash := func(ctx context.Context, _ string, _ Kind) (Part, error) {
+	crash := func(ctx context.Context, _ string, kind Kind) (Part, error) {
+		if kind != Sheet { // the session below makes the browser request the document again
+			return Part{}, errors.New("refused")
+		}
 		list, err := chromedp.Targets(b.now.ctx)
 		for _, info := range list {
 			if strings.HasPrefix(info.URL, there) {
