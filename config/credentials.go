@@ -25,8 +25,8 @@ type Credential struct {
 
 // reserved are header fields that a crawl sets itself.
 var reserved = []string{"Host", "Connection", "Upgrade", "Referer", "User-Agent", "Accept-Encoding", "Content-Length",
-	"Transfer-Encoding", "If-None-Match", "If-Modified-Since", "Signature", "Signature-Input", "Signature-Agent",
-	"Cookie"}
+	"Transfer-Encoding", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Range", "If-Range",
+	"Signature", "Signature-Input", "Signature-Agent", "Cookie"}
 
 // LoadCredentials reads the file that the setting credentials names: for each origin a user with a password, further
 // header fields, or both, as YAML or JSON. Nobody but its owner may read the file. The error joins one *Error for each

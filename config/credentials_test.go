@@ -56,6 +56,10 @@ func TestWrongCredentials(t *testing.T) {
 		"name of a field": {"https://a.example: {headers: {'a b': sesame}}", "not the name"},
 		"cookie":          {"https://a.example: {headers: {cookie: sesame}}", "the setting cookies"},
 		"own field":       {"https://a.example: {headers: {user-agent: sesame}}", "itself"},
+		"range":           {"https://a.example: {headers: {range: bytes=0-9}}", "itself"},
+		"if range":        {"https://a.example: {headers: {if-range: x}}", "itself"},
+		"if match":        {"https://a.example: {headers: {if-match: x}}", "itself"},
+		"unmodified":      {"https://a.example: {headers: {if-unmodified-since: x}}", "itself"},
 		"line end":        {`https://a.example: {headers: {x: "sesame\r\ny: z"}}`, "control characters"},
 		"no YAML":         {"a: [", "not well-formed"},
 	} {

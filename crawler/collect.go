@@ -46,8 +46,8 @@ func (p *pageVisit) visible() bool {
 	if p.page == nil || p.receipt.RefusedCrawl || p.end.down != nil {
 		return false
 	}
-	status := p.page.Last().Status
-	return status/100 == 2 || status == http.StatusNotModified
+	last := p.page.Last()
+	return last.OK() || last.Status == http.StatusNotModified
 }
 
 // deliver is the first OnResponse callback. It sets the body of the response to the body that the

@@ -373,6 +373,8 @@ func TestErrorsReachCallbacks(t *testing.T) {
 			map[int]int{0: maxTries}},
 		"/busy": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 			map[int]int{http.StatusServiceUnavailable: maxTries}},
+		"/part": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusPartialContent) },
+			map[int]int{http.StatusPartialContent: 1}},
 		"/circle": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "/circle")
 			w.WriteHeader(http.StatusFound)

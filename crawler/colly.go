@@ -159,8 +159,8 @@ func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := v.run.receive(p); err != nil {
 		return nil, err
 	}
-	// A status other than 2xx is an error to callbacks, as usual with Colly.
-	v.collector.ParseHTTPErrorResponse = resp.StatusCode/100 == 2
+	// A status other than 2xx is an error to callbacks, as usual with Colly; 206 is an error, too.
+	v.collector.ParseHTTPErrorResponse = p.trace.Hops[len(p.trace.Hops)-1].OK()
 	return resp, nil
 }
 

@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 				must(t, err)
 				state, times := Fetched, 1
 				switch f.End {
-				case faults.Broken:
+				case faults.Broken, faults.Part:
 					state = Failed
 				case faults.Silent, faults.Later:
 					state, times = Failed, maxTries

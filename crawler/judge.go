@@ -54,9 +54,12 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 		o.Trouble = o.Status == http.StatusTooManyRequests || o.Status == http.StatusServiceUnavailable
 		o.Rest = gate.RetryAfter(last.Header, now)
 		o.State, o.Why = Failed, fmt.Sprintf("%s answered with status %d", last.URL, o.Status)
+	case o.Status == http.StatusPartialContent: // no request asks for a part
+		o.State, o.Why = Failed, hops[len(hops)-1].URL+" answered with a part of a page (206)"
 	}
 	moved := errors.Is(err, gate.ErrForeign)
-	if o.State == Failed && (err == nil || o.Trouble || moved) { // other failures are permanent and are not retried
+	// other failures are permanent and are not retried
+	if o.State == Failed && (err == nil && again(o.Status) || o.Trouble || moved) {
 		o.retry(l.Tries+1, now)
 	}
 	return o

@@ -156,7 +156,7 @@ func modified(h http.Header) string {
 // text. at is the address that answered.
 func interpret(resp Response, at string) (next string, text []byte, why string) {
 	switch {
-	case resp.Status/100 == 2:
+	case resp.Status/100 == 2 && resp.Status != http.StatusPartialContent: // a part lacks prohibitions
 		// if the body was cut off, but not because of its size, nothing is known about the part
 		// that is missing
 		if resp.Truncated && len(resp.Body) <= acap.MaxSize {

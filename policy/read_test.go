@@ -257,6 +257,7 @@ func FuzzInterpret(f *testing.F) {
 	f.Add(200, "", []byte("User-agent: *"), true)
 	f.Add(301, "//elsewhere.example/r", []byte(nil), false)
 	f.Add(307, "\x00", []byte(nil), false)
+	f.Add(206, "", []byte("User-agent: *"), false)
 	f.Fuzz(func(t *testing.T, status int, to string, body []byte, truncated bool) {
 		next, text, why := interpret(Response{Status: status, Header: http.Header{"Location": {to}}, Body: body,
 			Truncated: truncated}, "http://example.com/robots.txt")
@@ -268,7 +269,7 @@ func FuzzInterpret(f *testing.F) {
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
 				t.Errorf("leads to %q", next)
 			}
-		case why == "" && status/100 != 2:
+		case why == "" && (status/100 != 2 || status == http.StatusPartialContent):
 			t.Errorf("status %d was read", status)
 		}
 	})

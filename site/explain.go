@@ -100,8 +100,8 @@ func fetchPage(ctx context.Context, g *gate.Gate, policies *policy.Authority, q 
 		return fmt.Errorf("%s could not be fetched: %w", q.URL, err)
 	}
 	pg := fetch.PageOf(t)
-	if s := pg.Last().Status; s < 200 || s > 299 {
-		return fmt.Errorf("%s answers with status %d: there is no page to read statements from", q.URL, s)
+	if last := pg.Last(); !last.OK() {
+		return fmt.Errorf("%s answers with status %d: there is no page to read statements from", q.URL, last.Status)
 	}
 	q.Page = pg
 	return nil

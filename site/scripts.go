@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func (s *scripts) selects(u *url.URL) bool { return s != nil && s.pages.Match(u)
 // visited again, because the crawl or the browser has ended, or if a response could not be stored.
 func (s *scripts) run(ctx context.Context, pg *page.Page) (scripted, error) {
 	out := scripted{page: pg}
-	if pg.Last().Status/100 != 2 || pg.MIME() != "text/html" || !s.selects(pg.URL()) {
+	if !pg.Last().OK() || pg.MIME() != "text/html" || !s.selects(pg.URL()) {
 		return out, nil
 	}
 	origin, err := s.Policy(ctx, pg.URL())
@@ -245,6 +246,9 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 		return nil, fetch.NoAnswer(err)
 	}
 	pg := fetch.PageOf(t)
+	if pg.Last().Status == http.StatusPartialContent {
+		return nil, errors.New("it answered with a part (206)")
+	}
 	for _, hop := range pg.Hops() {
 		if r.public && hop.Address.IsValid() && address.Special(hop.Address) != "" {
 			return nil, fmt.Errorf("%s is %s address, but the page is at a public one", hop.Address,

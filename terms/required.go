@@ -212,8 +212,8 @@ func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
 	if pg, err = t.sources.Fetcher.Fetch(t.ctx, rawurl); err != nil {
 		return nil, errors.Is(err, ErrNoAnswer), err
 	}
-	if s := pg.Last().Status; s < 200 || s > 299 {
-		return nil, later(s), fmt.Errorf("it answers with status %d", s)
+	if last := pg.Last(); !last.OK() {
+		return nil, later(last.Status), fmt.Errorf("it answers with status %d", last.Status)
 	}
 	d, err := t.decideCrawl(pg.URL(), pg.Own())
 	if err != nil {

@@ -172,7 +172,7 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 		// H05: responses 404 and 410 are also crawls
 		{404, "", 1, false}, {410, "", 1, false}, {404, " time-limit=until-recrawled", 0, false},
 		{500, " time-limit=until-recrawled", 1, true}, {503, "", 1, true}, {403, "", 1, true}, {304, "", 1, true},
-		{302, "", 1, true},
+		{302, "", 1, true}, {206, "", 1, true},
 	} {
 		t.Run(fmt.Sprint(c.status, c.limit), func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: /"+c.limit), Options{})

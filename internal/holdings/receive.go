@@ -43,13 +43,13 @@ type Receipt struct {
 }
 
 // Receive stores what may be stored of a page. The result is durable when it returns. Only a 2xx
-// response is stored as a page; redirects are stored as captures of their own addresses. Only 404
+// response other than 206 is stored as a page; redirects are stored as captures of their own addresses. Only 404
 // and 410 erase the page: another failure does not mean that it is gone (H05). An answer that asks for
 // a licence is a page that prohibits crawl (RSL 3.4). A 304 response
 // confirms the archived copy. The copy is then checked against today's policy and the new headers,
 // and no new capture is made (see archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
-	status, u := pg.Last().Status, pg.URL()
+	last, u := pg.Last(), pg.URL()
 	known, _, err := h.archive.Resource(u.String())
 	if err != nil {
 		return Receipt{}, err
@@ -58,11 +58,11 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	if err != nil {
 		return Receipt{}, err
 	}
-	gone := status == http.StatusNotFound || status == http.StatusGone
+	gone := last.Status == http.StatusNotFound || last.Status == http.StatusGone
 	switch {
 	case gone:
 		return Receipt{}, errors.Join(h.endPages(ctx, pg.Hops()), h.endParts(ctx, pg), h.keepRedirects(ctx, pg.Hops()))
-	case (status < 200 || status > 299) && status != http.StatusNotModified && !asksForLicence(origin, pg):
+	case !last.OK() && last.Status != http.StatusNotModified && !asksForLicence(origin, pg):
 		return Receipt{}, h.keepRedirects(ctx, pg.Hops())
 	// X02: the policy may have changed since the request; a page that may not be crawled is not
 	// read

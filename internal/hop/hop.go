@@ -33,3 +33,6 @@ type Hop struct {
 	Start     time.Time
 	Took      time.Duration // time from Start to the end of the body
 }
+
+// OK reports whether the response contains a whole page: whether its status is 2xx, but not 206 (Partial Content).
+func (h Hop) OK() bool { return h.Status/100 == 2 && h.Status != http.StatusPartialContent }

@@ -51,7 +51,7 @@ func bodies() []Fault {
 				"Content-Length: 4\r\n\r\n\xff\xfe\x00\x80"),
 		text("/type", Whole,
 			"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: ;;=/\"\r\nContent-Length: 2\r\n\r\nok"),
-		text("/partial", Whole,
+		text("/partial", Part,
 			"HTTP/1.1 206 Partial Content\r\nConnection: close\r\n"+
 				"Content-Range: bytes 0-1/100\r\nContent-Length: 2\r\n\r\nok"),
 		text("/no-content", Whole, "HTTP/1.1 204 No Content\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno"),

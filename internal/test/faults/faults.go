@@ -19,6 +19,7 @@ type End string
 const (
 	Whole  End = "whole"  // a complete response, however unusual
 	Cut    End = "cut"    // an incomplete response
+	Part   End = "part"   // a complete response that contains a part of a page
 	Broken End = "broken" // an invalid response; if the request is repeated, the response is the same
 	Silent End = "silent" // no response; if the request is repeated, there may be one
 	Later  End = "later"  // a response that asks the client to repeat the request later
