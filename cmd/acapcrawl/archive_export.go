@@ -36,8 +36,8 @@ compressed unless its name ends with .warc. Write an index with the same name an
 it. If FILE is -, write the records to standard output, without an index. If the name of FILE ends with .wacz,
 write WACZ 1.1.1 instead: one file with the WARC file, its index, a list of pages, and their digests.
 
-A body that several captures share is written once; the other captures are revisit records. Redirects are
-written with their bodies. A metadata record for each capture contains the policy that decided, the lines, and
+A body that several captures of one URL share is written once; the other captures are revisit records. Redirects
+are written with their bodies. A metadata record for each capture contains the policy that decided, the lines, and
 the statements of the page. The keys of the index are those of pywb. Later take-downs cannot erase exported
 data.
 
@@ -171,7 +171,7 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 func printExported(w io.Writer, file string, n holdings.ExportCounts) error {
 	text := fmt.Sprintf("%s: %s, %s, %s\n", file, several(n.Captures, "capture"), several(n.Records, "record"),
 		size(n.Bytes))
-	text += block("Of them", row{n.Duplicates, "with the same body as another capture"})
+	text += block("Of them", row{n.Duplicates, "with the same body as another capture of their URL"})
 	text += block("In addition", row{n.Redirects, "redirects"})
 	text += block("Not exported", row{n.Withheld, "refused by policy"})
 	_, err := io.WriteString(w, text)

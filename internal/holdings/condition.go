@@ -71,14 +71,15 @@ func (c copied) page(hops []page.Hop) *page.Page {
 
 // current returns the current copy of the page at address, without its body. ok is false if no copy
 // is stored, if address redirects elsewhere now, or if the copy is incomplete. A copy is incomplete
-// if the transfer ended early, or if parts may not be kept.
+// if the transfer ended early, if it is a part of a page (206, stored by earlier versions of this program), or if parts
+// may not be kept.
 func (h *Holdings) current(address string) (c copied, ok bool) {
 	var err error
 	if c.known, _, err = h.archive.Resource(address); err != nil || c.known.Current == 0 {
 		return c, false
 	}
 	c.Capture, err = h.archive.Capture(c.known.Current)
-	return c, err == nil && !c.Truncated && !c.Cut
+	return c, err == nil && !c.Truncated && !c.Cut && c.Capture.Status != http.StatusPartialContent
 }
 
 // readBody reads the body and the rendered document of a copy, and reports whether the digest of the

@@ -35,7 +35,7 @@ type ExportOptions struct {
 type Exported struct {
 	URL     string `json:"url"`
 	Version int    `json:"version"`
-	// an earlier record of the file already contains the body of this capture
+	// an earlier record of the same address already contains the body of this capture
 	Duplicate bool   `json:"duplicate,omitempty"`
 	Redirect  bool   `json:"redirect,omitempty"` // the capture is of a redirect
 	Why       string `json:"why,omitempty"`      // why the capture was not exported, as a clause; "" if it was exported
@@ -56,7 +56,7 @@ type Exported struct {
 type ExportCounts struct {
 	Captures  int `json:"captures"`  // exported captures of pages
 	Redirects int `json:"redirects"` // exported redirects
-	// exported captures written without a body, because an earlier record contains the same body
+	// exported captures written without a body, because an earlier record of the same address contains the same body
 	Duplicates int   `json:"duplicates"`
 	Withheld   int   `json:"withheld"`           // captures that may not be preserved now
 	Rendered   int   `json:"rendered,omitempty"` // exported rendered documents
@@ -70,11 +70,10 @@ var ErrErased = errors.New("erased while it was exported")
 // Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order in which
 // they were stored. For each it writes request, response, the rendered document as conversion, and,
 // as metadata, the decisions and the resources from which scripts made the rendered document. A
-// response with the same body as an earlier one becomes a revisit record. A page of which a part may
-// not be preserved now is left out, with its rendered document. Export makes no request. It calls
-// told, which may be nil, for every selected capture, except those erased during the export. After
+// response with the same body as an earlier one of the same address becomes a revisit record. A page of which a part
+// may not be preserved now is left out, with its rendered document. Export makes no request. It calls told, which may be nil, for every selected capture, except those erased during the export. After
 // an error the output must not be used. If the error is ErrErased, the output contains data that has
-// been erased since. Export needs about 60 bytes of memory for each body that several captures
+// been erased since. Export needs about 60 bytes of memory for each address and body that several captures
 // share, and a bit for each capture.
 func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
 	error) {
@@ -123,13 +122,14 @@ func (e *exporter) all(told func(Exported)) error {
 // exporter is the state of one export.
 type exporter struct {
 	*Holdings
-	ctx    context.Context
-	o      ExportOptions
-	w      *recordWriter
-	space  string              // prefix of the record IDs
-	shared map[[32]byte]uint64 // digest of a body that captures share → the capture whose record contains it
-	out    []uint64            // bits: the exported captures, by ID
-	hops   map[uint64]int      // exported capture → number of its hops at that time, if any
+	ctx   context.Context
+	o     ExportOptions
+	w     *recordWriter
+	space string // prefix of the record IDs
+	// digest of address and body, for bodies that captures share → the capture whose record contains the body
+	shared map[[32]byte]uint64
+	out    []uint64       // bits: the exported captures, by ID
+	hops   map[uint64]int // exported capture → number of its hops at that time, if any
 	counts ExportCounts
 
 	preferences map[acap.Usage][]acap.Said // what newer vocabularies say about the current capture

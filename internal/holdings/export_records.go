@@ -2,7 +2,7 @@ package holdings
 
 import (
 	"bytes"
-	"encoding/hex"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -145,15 +145,15 @@ func (e *exporter) exchanges(c archive.Capture, wire []byte) (duplicate bool, er
 }
 
 // duplicates changes answer into a revisit record if the file already contains the payload of
-// answer; otherwise it notes that the file now contains the payload. Redirects never become revisit
-// records, because their bodies are short.
+// answer as a response of the same address; otherwise it notes that the file now contains the payload. A revisit of
+// another address would be lost if that address is refused at import. Redirects never become revisit
+// records, because their bodies are short. No record refers to a part of a page (206), which an import refuses.
 func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
-	var sum [32]byte
-	_, digits, _ := strings.Cut(c.Payload, ":")
-	if n, err := hex.Decode(sum[:], []byte(digits)); e.o.Whole || c.Redirect() || err != nil || n != len(sum) ||
+	if e.o.Whole || c.Redirect() || c.Status == http.StatusPartialContent || c.Payload == "" ||
 		len(answer.Payload) == 0 {
 		return false, nil
 	}
+	sum := sha256.Sum256([]byte(c.Payload + " " + c.URL))
 	first, known := e.shared[sum]
 	if !known {
 		several, err := e.archive.Shared(c.Payload)
