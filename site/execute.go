@@ -211,9 +211,10 @@ func (s *Site) compactBeforeEnd(ctx context.Context, x *actions.Executor, next t
 	return s.noteCompacted(ctx, x)
 }
 
-// compactWithin returns how soon after an erasure archive and index must be compacted.
+// compactWithin returns how soon after an erasure the process that has the directory open must compact archive and
+// index.
 func (s *Site) compactWithin() holdings.Within {
-	return holdings.Within{Asked: s.cfg.Actions.EraseWithin, Other: s.cfg.CompactWithin}
+	return holdings.Within{Asked: s.owner.Actions.EraseWithin, Other: s.owner.CompactWithin}
 }
 
 // ExecuteRequests executes the requests with these ids in the ledger, and returns the requests with

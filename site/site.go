@@ -71,8 +71,10 @@ type Site struct {
 	stock     *stock
 	room      *disk.Room
 
-	*opened      // shared with all views of this site that Lend returned
-	lent    bool // this is a view that Lend returned: Close does nothing, because the original site is closed instead
+	*opened                // shared with all views of this site that Lend returned
+	owner   *config.Config // settings of the process that has the directory open; cfg, unless this site is lent
+	// this is a view that Lend returned: Close does nothing, because the original site is closed instead
+	lent bool
 }
 
 // opened holds the parts of a site that are opened on first use.
@@ -112,7 +114,8 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	} else if who, err = RecordedCrawler(cfg); err != nil {
 		return nil, err
 	}
-	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, stock: &stock{}, opened: &opened{}}
+	s = &Site{cfg: cfg, owner: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, stock: &stock{},
+		opened: &opened{}}
 	s.orders = newOrders(s)
 	shared := sharing{tenure: s.tenure, held: s.heldUntil, errand: s.passErrand}
 	if cfg.Cluster.Servers != "" {

@@ -31,13 +31,14 @@ func (c *Command) archiveForget() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget [URL|HOST…]",
 		Short: "Erase what you no longer want to keep",
-		Long: `Erase what is stored of the URLs and hosts given: copies, index entries, thumbnails and records. With --older,
-erase only what was fetched longer ago; without a URL or host, of all pages. The files are rewritten, so that nothing
-of it is left there; if a crawl uses them, it does that later. The archive keeps the reason of each erasure, without
-content: archive erasures lists it, and archive verify --erased URL shows the receipt.
+		Long: `Erase what is stored of the URLs and hosts given: copies, index entries, thumbnails and records. A host without a
+port means all its ports; HOST:PORT means one. With --older, erase only what was fetched longer ago; without a URL or
+host, of all pages. The files are rewritten, so that nothing of it is left there, nor of what was erased before; if
+another process uses them, it does that later. The archive keeps the reason of each erasure, without content: archive
+erasures lists it, and archive verify --erased URL shows the receipt.
 
 A later crawl may fetch the pages again; exclude them with --exclude. Backups and exports made before contain them
-still.`,
+still. The queue still lists the addresses, and the policies that were read of the hosts are kept.`,
 		Example: `  acapcrawl archive forget --reason 'asked by the person named there' https://example.com/person.html
   acapcrawl archive forget --reason 'project has ended' example.com
   acapcrawl archive forget --reason 'kept for one year' --older 365d --dry-run`,
@@ -96,17 +97,20 @@ func forgetOf(cmd *cobra.Command, args []string, older string) (r forgetRequest,
 	return r, nil
 }
 
-// hostArgument returns a host with an optional port in the form in which addresses contain it.
+// hostArgument returns a host in the form in which addresses contain it, with the port if arg has one.
 func hostArgument(arg string) (string, error) {
 	u, err := url.Parse("https://" + arg)
 	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil || u.Hostname() == "" {
 		return "", misuse("example.com", "%q is neither a URL nor a host", arg)
 	}
-	normal, err := address.Normal(u.String())
+	normal, err := address.Parse(u.String())
 	if err != nil {
 		return "", misuse("example.com", "%q is not a host: %w", arg, err)
 	}
-	return address.Host(normal)
+	if normal.Port() == "" && u.Port() != "" {
+		return normal.Host + ":443", nil // the normal form leaves out the port of https
+	}
+	return normal.Host, nil
 }
 
 func (c *Command) runForget(ctx context.Context, cfg *config.Config, r forgetRequest) (err error) {
@@ -136,15 +140,30 @@ func (c *Command) runForget(ctx context.Context, cfg *config.Config, r forgetReq
 	if r.JSON {
 		err = errors.Join(err, c.printJSON(sum))
 	} else {
-		err = errors.Join(err, printForgotten(c.Stdout, sum))
+		err = errors.Join(err, printForgotten(c.Stdout, cfg.Data, sum))
 	}
-	switch {
-	case err != nil || sum.Pages > 0:
+	if err != nil {
 		return err
-	case r.Older > 0:
+	}
+	return nothingForgotten(sum, r.Older > 0)
+}
+
+// nothingForgotten returns an error for each argument of which there was nothing to erase; nil if there is none.
+func nothingForgotten(sum site.ForgetSummary, older bool) error {
+	var none []error
+	for _, of := range sum.Of {
+		switch {
+		case of.Pages > 0:
+		case older:
+			none = append(none, nothing(fmt.Sprintf("Nothing that is stored of %s was fetched longer ago.", of.Of)))
+		default:
+			none = append(none, nothing(fmt.Sprintf("Nothing is stored of %s.", of.Of)))
+		}
+	}
+	if len(sum.Of) == 0 && sum.Pages == 0 {
 		return nothing("Nothing that is stored was fetched longer ago.")
 	}
-	return nothing("Nothing of that is stored.")
+	return errors.Join(none...)
 }
 
 // forgottenInWords says on one line what was erased of a page.
@@ -164,13 +183,34 @@ func forgottenInWords(f holdings.Forgotten, dry bool) string {
 	return display.Line(fmt.Sprintf("%s: %s erased", f.URL, what))
 }
 
-func printForgotten(w io.Writer, sum site.ForgetSummary) error {
-	if sum.Pages == 0 {
+// printForgotten prints what was erased, and whether the files in the data directory dir still contain remains of it.
+func printForgotten(w io.Writer, dir string, sum site.ForgetSummary) error {
+	if sum.DryRun && sum.Pages == 0 {
 		return nil
 	}
 	if sum.DryRun {
 		_, err := fmt.Fprintf(w, "%s of %s would be erased.\n", copies(sum.Copies), several(sum.Pages, "page"))
 		return err
 	}
-	return printErased(w, sum.Erased)
+	err := printErased(w, sum.Erased)
+	sentence := ""
+	switch {
+	case sum.Rewritten:
+		sentence = "The files are rewritten: they contain nothing that was erased."
+	case sum.Pending && sum.Within > 0 && ownerCompacts(dir):
+		sentence = fmt.Sprintf("The files are rewritten within %s by the process that uses them.", span(sum.Within))
+	case sum.Pending:
+		sentence = "The files contain remains of it, which nobody can read: acapcrawl archive compact rewrites them."
+	}
+	if sentence != "" {
+		_, failed := fmt.Fprintln(w, sentence)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// ownerCompacts reports whether the process that has dir open rewrites its files when that is due, or before it ends.
+func ownerCompacts(dir string) bool {
+	o, ok := readOwner(dir)
+	return ok && !strings.HasPrefix(o.Verb, "archive ")
 }

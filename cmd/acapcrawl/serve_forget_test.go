@@ -57,6 +57,26 @@ func TestServeForgets(t *testing.T) {
 	}
 }
 
+// The operator forgets a page while another process uses the files: the command says when they are rewritten.
+func TestForgetInUse(t *testing.T) {
+	t.Parallel()
+	for verb, want := range map[string]string{
+		serveName:        "The files are rewritten within 1 h 0 min by the process that uses them.\n",
+		"archive export": "acapcrawl archive compact rewrites them.\n",
+	} {
+		site, data := crawled(t, "/a.html")
+		d, end := own(t, data, verb)
+		d.serve()
+		said := call(t.Context(), data, "archive", "forget", "--reason", "x", site.URL+"/a.html")
+		if said.status != statusDone || !strings.HasSuffix(said.stdout, want) {
+			t.Errorf("%s: %+v", verb, said)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // configured writes a configuration file and returns its name.
 func configured(t *testing.T, text string) string {
 	t.Helper()
