@@ -679,3 +679,20 @@ func TestEraseRedirects(t *testing.T) {
 		}
 	}
 }
+
+// TestTombstoneReasons checks that a text of the operator does not make an erasure pass as one of the publisher.
+func TestTombstoneReasons(t *testing.T) {
+	for _, test := range []struct {
+		stone                Tombstone
+		takenDown, forgotten bool
+	}{
+		{Tombstone{Reason: ReasonTakenDown, Asked: true}, true, false},
+		{Tombstone{Asked: true}, true, false}, // of an old archive
+		{Tombstone{Reason: ReasonForgotten, Why: "taken down at the publisher's request"}, false, true},
+		{Tombstone{Why: "taken down at the publisher's request"}, false, false},
+	} {
+		if s := test.stone; s.TakenDown() != test.takenDown || s.Forgotten() != test.forgotten {
+			t.Errorf("%+v: %v, %v", s, s.TakenDown(), s.Forgotten())
+		}
+	}
+}

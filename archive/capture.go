@@ -120,6 +120,13 @@ type Tombstone struct {
 	Keys   []uint64 `json:",omitempty"` // slots of the keys that were destroyed
 }
 
+// TakenDown reports whether the publisher requested the erasure. It does not depend on Why, which may be a text of the
+// operator.
+func (t Tombstone) TakenDown() bool { return t.Reason == ReasonTakenDown || t.Reason == "" && t.Asked }
+
+// Forgotten reports whether the operator wanted the erasure.
+func (t Tombstone) Forgotten() bool { return t.Reason == ReasonForgotten }
+
 func (r Resource) record(key uint64) resourceRecord {
 	return resourceRecord{FirstCrawled: utc(r.FirstCrawled), FirstIndexed: utc(r.FirstIndexed),
 		FirstPreserved: utc(r.FirstPreserved),

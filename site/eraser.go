@@ -95,7 +95,7 @@ func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err 
 	}
 	v.Compacted, v.Settled, v.Pending = r.Compacted, r.Settled(), r.Pending
 	for _, t := range r.Erasures {
-		if t.Why == actions.TakenDown && !t.When.Before(since) {
+		if t.TakenDown() && !t.When.Before(since) {
 			e := &v.Erased
 			e.Captures += t.Captures
 			e.Pictures += t.Pictures

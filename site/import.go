@@ -18,7 +18,9 @@ import (
 // ImportOptions say how WARC files are imported.
 type ImportOptions struct {
 	Assume *AssumedPolicy // for sites whose robots.txt was never read; nil: pages of such sites are refused
-	Ready  func()         // called once other methods of the site may be used; may be nil
+	// import also what the operator has erased since it was fetched, see Site.Forget
+	Forgotten bool
+	Ready     func() // called once other methods of the site may be used; may be nil
 }
 
 // AssumedPolicy is a robots.txt text that the operator assumes for sites whose robots.txt was never
@@ -61,6 +63,7 @@ func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
 		o.Ready()
 	}
 	m := &Importer{holdings: h, o: holdings.ImportOptions{Normal: address.Normal, MaxBody: s.cfg.MaxBody,
+		Forgotten: o.Forgotten, Revisits: &holdings.Revisits{},
 		Policies: &assumedPolicies{lastPolicies: known, assume: o.Assume, origins: map[string]bool{}}}}
 	m.erased, m.end = s.erased.watch()
 	return m, nil
@@ -71,32 +74,22 @@ func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
 func (m *Importer) Read(ctx context.Context, name string, in io.Reader, each func(holdings.Imported)) error {
 	m.sum.Files++
 	n, err := m.holdings.Import(ctx, in, m.o, each)
-	m.add(n)
+	m.sum.Add(n)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
-// End ends the import and returns what was imported.
-func (m *Importer) End() ImportSummary {
+// End imports the revisit records whose payload was in a later record or file, ends the import and returns what was
+// imported.
+func (m *Importer) End(ctx context.Context) (ImportSummary, error) {
+	n, err := m.holdings.ImportRevisits(ctx, m.o)
+	m.sum.Add(n)
 	_ = m.holdings.Flush() // Site.Close returns this error too
 	m.end()
 	m.sum.Erased = m.erased.List()
-	return m.sum
-}
-
-func (m *Importer) add(n holdings.ImportCounts) {
-	s := &m.sum.ImportCounts
-	s.Records += n.Records
-	s.Imported += n.Imported
-	s.Held += n.Held
-	s.Redirects += n.Redirects
-	s.Refused += n.Refused
-	s.Skipped += n.Skipped
-	s.Damaged += n.Damaged
-	s.Cut += n.Cut
-	s.Bytes += n.Bytes
+	return m.sum, err
 }
 
 // assumedPolicies returns policies without a request. It returns the version of a policy that was

@@ -19,10 +19,11 @@ import (
 
 // importRequest holds the arguments of archive import that are not settings.
 type importRequest struct {
-	Files  []string // names of the files to import, as typed
-	Trust  bool     // import WACZ files although their digests are wrong
-	Assume string   // name of the robots.txt to assume, as typed; assumeNone; or "" for no assumption
-	JSON   bool
+	Files     []string // names of the files to import, as typed
+	Trust     bool     // import WACZ files although their digests are wrong
+	Forgotten bool     // import also what the operator has erased
+	Assume    string   // name of the robots.txt to assume, as typed; assumeNone; or "" for no assumption
+	JSON      bool
 }
 
 // assumeNone is the value of --assume-policy for a site without a robots.txt.
@@ -38,8 +39,10 @@ request. A page of a site whose policy was never read is refused, unless --assum
 for such sites, or none. The assumption is used until the real robots.txt is read. A WACZ file is imported only if
 it is as it describes itself.
 
-Redirects are imported too, with or without their target. Every record that is not imported is printed to
-standard error, with the reason. Files may be imported again: existing captures stay unchanged.`,
+A page that archive forget has erased since it was fetched is refused with the date and the reason of the erasure,
+unless --forgotten is set. Redirects are imported too, with or without their target. Every record that is not imported is printed to
+standard error, with the reason. Files may be imported again: existing captures stay
+unchanged.`,
 		Example: `  acapcrawl archive import crawl.warc.gz
   acapcrawl archive import --assume-policy none *.warc.gz`,
 	}
@@ -53,7 +56,9 @@ standard error, with the reason. Files may be imported again: existing captures 
 	setting(flags, "for")
 	setting(flags, "max-body")
 	setting(flags, "memory")
-	trust := flags.Bool("unverified", false, "import WACZ files although they are not as they describe themselves")
+	trust := flags.Bool("unverified", false, "import WACZ files without comparing them with their own description; "+
+		"digests in their records are compared in any case")
+	forgotten := flags.Bool("forgotten", false, "import also pages that archive forget has erased since they were fetched")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || strings.Join(args, "") == "" {
@@ -64,7 +69,7 @@ standard error, with the reason. Files may be imported again: existing captures 
 			return err
 		}
 		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Trust: *trust, Assume: *assume,
-			JSON: out.JSON()})
+			Forgotten: *forgotten, JSON: out.JSON()})
 	}
 	localOnly(cmd, "nodes read no files of other machines",
 		"acapcrawl archive import FILE --data DIR on the machine of a node")
@@ -77,7 +82,7 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 			return err
 		}
 	}
-	var o site.ImportOptions
+	o := site.ImportOptions{Forgotten: r.Forgotten}
 	switch r.Assume {
 	case "":
 	case assumeNone:
@@ -107,9 +112,12 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 			break
 		}
 	}
-	m.screen.Done()
 	whole := err == nil
-	m.sum = importer.End()
+	var failed error
+	if m.sum, failed = importer.End(ctx); ctx.Err() == nil {
+		whole, err = whole && failed == nil, errors.Join(err, failed)
+	}
+	m.screen.Done()
 	if r.JSON {
 		err = errors.Join(err, c.printJSON(m.sum))
 	} else {
@@ -170,8 +178,8 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 	m.screen.Set("%s: checking %s", name, size(total))
 	files, err := wacz.Open(ctx, f, total, !m.trust)
 	switch {
-	case errors.Is(err, wacz.ErrDigest):
-		return failure("--unverified, if you trust the file: the digests of its records are checked in any case",
+	case errors.Is(err, wacz.ErrUnverified):
+		return failure("--unverified, if you trust the file: digests in its records are compared in any case",
 			fmt.Errorf("%s is not imported: %w", name, err))
 	case err != nil:
 		return fmt.Errorf("%s cannot be imported: %w", name, err)
@@ -228,7 +236,8 @@ func (m *intake) summary(w io.Writer) error {
 	text += block("Not imported",
 		row{n.Held, "archived already"},
 		row{n.Refused, "refused by policy"},
-		row{n.Skipped, "records without a page"},
+		row{n.Forgotten, "erased by archive forget since they were fetched"},
+		row{n.Skipped, "records without a page that can be imported"},
 		row{n.Damaged, "damaged records"})
 	text += block("Imported, but", row{n.Cut, "cut at a limit of size"})
 	text += block("In addition", row{n.Redirects, "redirects"})
@@ -246,6 +255,9 @@ func (m *intake) outcome() error {
 		return nil
 	case n.Refused > 0:
 		return refusal(fmt.Errorf("every page was refused by policy: %s: %s", m.refused.URL, m.refused.Why))
+	}
+	if m.sum.Forgotten > 0 {
+		return nothing("Every page was erased by archive forget since it was fetched. Try --forgotten to import them.")
 	}
 	return nothing("No page was found.")
 }

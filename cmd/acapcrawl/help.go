@@ -35,7 +35,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Selection", "job host limit skip origin action state url since standing after no-refresh usage site urls held " +
 		"only list diff/crawler diff/purpose"},
 	{"Content", "headers sent snippet query thumbnail original"},
-	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge unverified"},
+	{"Checks", "erased sample resume head actions-verify/receipt public-key acknowledge unverified forgotten"},
 	{"Corrections", "repair fix check/dry-run"},
 	{"Changes", "sweep/dry-run"},
 	{"Erasure", "older reason archive-forget/dry-run"},

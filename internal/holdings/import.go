@@ -18,6 +18,10 @@ type ImportOptions struct {
 	Policies terms.Policies               // policies to apply, without requests; nil means Options.Known
 	Normal   func(string) (string, error) // returns the form in which an address is stored; nil means unchanged
 	MaxBody  int64                        // greatest length of a body, in bytes
+	// import also what the operator has erased since it was fetched, see Holdings.Forget
+	Forgotten bool
+	// shared by the imports of several files, which ImportRevisits ends; nil: only this file is imported
+	Revisits *Revisits
 }
 
 // Outcome is the result of importing one record.
@@ -27,9 +31,10 @@ type Outcome string
 // counted.
 const (
 	TakenIn Outcome = "imported"
-	Already Outcome = "held"    // the same capture is already stored
-	Barred  Outcome = "refused" // prohibited by policy
-	Unfit   Outcome = "skipped" // contains no page, or none that can be stored
+	Already Outcome = "held"      // the same capture is already stored
+	Barred  Outcome = "refused"   // prohibited by policy
+	Forgot  Outcome = "forgotten" // erased by the operator since it was fetched
+	Unfit   Outcome = "skipped"   // contains no page, or none that can be stored
 	Broken  Outcome = "damaged"
 )
 
@@ -54,6 +59,7 @@ type ImportCounts struct {
 	Held      int   `json:"held"`      // captures that were already stored
 	Redirects int   `json:"redirects"` // redirects, new or already stored
 	Refused   int   `json:"refused"`
+	Forgotten int   `json:"forgotten"` // captures that the operator has erased since they were fetched
 	Skipped   int   `json:"skipped"`
 	Damaged   int   `json:"damaged"`
 	Cut       int   `json:"cut"`   // new captures that were not completely stored, read or indexed
@@ -76,27 +82,20 @@ const (
 // resource is taken down from which, according to a metadata record of Export, scripts made this document.
 //
 // Import calls told for every record that could contain a page and for every damaged record, in the
-// order of the file; told may be nil. A result is durable when told receives it. Import may be
+// order of the file; told may be nil. Revisit records that come before the payload that they repeat follow at the end. A result is durable when told receives it. Import may be
 // repeated: captures already stored stay unchanged. Import needs about 150 bytes of memory per
 // body, and fewer bytes per request with a method other than GET.
 func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts,
 	error) {
-	if o.Policies == nil {
-		o.Policies = h.o.Known
+	alone := o.Revisits == nil
+	m := h.newImporter(ctx, o, told)
+	err := errors.Join(m.read(warc.NewReader(file)), m.drain())
+	if !alone || err != nil {
+		return m.counts, err
 	}
-	if o.Normal == nil {
-		o.Normal = func(s string) (string, error) { return s, nil }
-	}
-	if told == nil {
-		told = func(Imported) {}
-	}
-	m := &importer{Holdings: h, ctx: ctx, o: o, told: told, decoders: coding.NewDecoders(), urls: map[string]bool{},
-		taken:   map[string]uint64{},
-		methods: methods{h.seed, map[uint64]string{}}}
-	err := m.read(warc.NewReader(file))
-	if m.counts.Imported > 0 { // searches that begin after Import find the new pages
-		err = errors.Join(err, h.indexer.drain())
-	}
+	o.Revisits = m.revisits
+	rest, err := h.ImportRevisits(ctx, o)
+	m.counts.Add(rest)
 	return m.counts, err
 }
 
@@ -119,8 +118,10 @@ type importer struct {
 	urls  map[string]bool // addresses in the batch
 	bytes int64           // bytes in the batch
 
+	revisits *Revisits
+	last     bool // no further record is read, so no revisit record waits for its payload
+
 	mu    sync.Mutex
-	taken map[string]uint64 // payload digest as written in a record → a capture with that payload
 	times versionTimes
 }
 
@@ -197,12 +198,46 @@ func (m *importer) flush() error {
 			return fmt.Errorf("the record of %s at offset %d could not be imported: %w", x.url, x.result.Offset,
 				errs[i])
 		}
-		m.count(x)
-		m.told(x.result)
+		m.finish(x)
 	}
 	m.batch, m.bytes = m.batch[:0], 0
 	clear(m.urls)
 	return nil
+}
+
+// finish reports the result of a record, unless the record waits for its payload.
+func (m *importer) finish(x *incoming) {
+	if x.waits && m.revisits.keep(x, m.told) {
+		return
+	}
+	if x.waits {
+		x.skip("it is a revisit of a capture that is not stored yet, and too many others wait for theirs: " +
+			"import the file again")
+	}
+	switch x.result.Outcome {
+	case Barred, Forgot, Unfit:
+		m.revisits.refuse(x)
+	}
+	m.count(x)
+	if x.told != nil {
+		x.told(x.result)
+	} else {
+		m.told(x.result)
+	}
+}
+
+// Add adds the counts of another import to n.
+func (n *ImportCounts) Add(o ImportCounts) {
+	n.Records += o.Records
+	n.Imported += o.Imported
+	n.Held += o.Held
+	n.Redirects += o.Redirects
+	n.Refused += o.Refused
+	n.Forgotten += o.Forgotten
+	n.Skipped += o.Skipped
+	n.Damaged += o.Damaged
+	n.Cut += o.Cut
+	n.Bytes += o.Bytes
 }
 
 func (m *importer) count(x *incoming) {
@@ -221,6 +256,8 @@ func (m *importer) count(x *incoming) {
 		m.counts.Held++
 	case Barred:
 		m.counts.Refused++
+	case Forgot:
+		m.counts.Forgotten++
 	case Unfit:
 		m.counts.Skipped++
 	case Broken:

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/internal/coding"
 	"github.com/acapcrawl/acapcrawl/internal/memory"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -80,7 +81,7 @@ func (m *importer) takenDownSource(x *incoming) (string, error) {
 		if terms.TakenDown(m.ctx, m.o.Policies, source) != nil {
 			return source, nil
 		}
-		if _, down, err := m.takenDownSince(source, x.at); err != nil || down {
+		if _, down, err := m.erasedSince(source, x.at, archive.Tombstone.TakenDown); err != nil || down {
 			return source, err
 		}
 	}
@@ -104,8 +105,8 @@ func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	return hops, nil
 }
 
-// mayCrawlHop reports whether today's policy permits to crawl the address of a redirect, and
-// whether that address is taken down now or was taken down after the redirect was received.
+// mayCrawlHop reports whether today's policy permits to crawl the address of a redirect, and the operator has not
+// erased the redirect, and whether that address is taken down now or was taken down after the redirect was received.
 func (m *importer) mayCrawlHop(hop *incoming) (lawful, down bool, err error) {
 	u, err := url.Parse(hop.url)
 	if err != nil {
@@ -118,8 +119,13 @@ func (m *importer) mayCrawlHop(hop *incoming) (lawful, down bool, err error) {
 	if terms.TakeDown(origin, u) != nil {
 		return false, true, nil
 	}
-	_, down, err = m.takenDownSince(hop.url, hop.at)
-	return origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed, down, err
+	allowed := origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed
+	_, down, err = m.erasedSince(hop.url, hop.at, archive.Tombstone.TakenDown)
+	if err != nil || down || m.o.Forgotten {
+		return allowed, down, err
+	}
+	_, forgotten, err := m.erasedSince(hop.url, hop.at, archive.Tombstone.Forgotten)
+	return allowed && !forgotten, false, err
 }
 
 func (x *incoming) hop() page.Hop {

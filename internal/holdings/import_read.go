@@ -36,8 +36,10 @@ type incoming struct {
 
 	redirect  bool // the response is a redirect
 	address   netip.Addr
-	revisit   bool   // the payload is contained in another record
-	refersURL string // address of that other record
+	revisit   bool           // the payload is contained in another record
+	refersURL string         // address of that other record
+	waits     bool           // that other record has not been read yet
+	told      func(Imported) // receives the result of a record that has waited
 
 	cut  bool       // the payload lacks parts that may not be preserved
 	bare bool       // the payload has no content coding, even if the HTTP head names one

@@ -47,7 +47,7 @@ func (m *importer) importResponse(x *incoming) error {
 		x.refuse(takenDown, down.String())
 		return nil
 	}
-	stone, gone, err := m.takenDownSince(x.url, x.at)
+	stone, gone, err := m.erasedSince(x.url, x.at, archive.Tombstone.TakenDown)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,11 @@ func (m *importer) importResponse(x *incoming) error {
 			return err
 		case !found && x.redirect: // a redirect is imported even without its body
 			x.truncated, x.bare = true, true
+		case !found && !m.last:
+			x.waits = true
+			return nil
 		case !found:
-			x.skip("it is a revisit of a capture that is not stored: " + x.refersURL)
+			x.skip(m.revisits.why(x))
 			return nil
 		}
 	}
@@ -88,6 +91,9 @@ func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) erro
 	if again, err := m.alreadyStored(x, known); err != nil || again {
 		return err
 	}
+	if refused, err := m.refuseForgotten(x); err != nil || refused {
+		return err
+	}
 	ctx, lease := m.Holdings.o.Budget.Lease(m.ctx)
 	defer lease.Release()
 	pg, err := m.page(ctx, x)
@@ -106,28 +112,43 @@ func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) erro
 	return m.storePage(x, u, origin, known, pg)
 }
 
-// takenDownSince reports whether an address was taken down after the time at, when a response was received. The
-// response then stays erased, although the take-down request is no longer in the policy.
-func (m *importer) takenDownSince(address string, at time.Time) (stone archive.Tombstone, gone bool, err error) {
+// erasedSince reports whether something of an address was erased, for a reason that is true for because, after the time
+// at, when a response was received. A response that was taken down stays erased, although the take-down request is no
+// longer in the policy.
+func (m *importer) erasedSince(address string, at time.Time, because func(archive.Tombstone) bool) (
+	stone archive.Tombstone, gone bool, err error) {
 	stones, err := m.archive.Tombstones(address)
 	for _, t := range stones {
-		if t.Why == takenDown && !at.After(t.When) {
+		if because(t) && !at.After(t.When) {
 			return t, true, nil
 		}
 	}
 	return stone, false, err
 }
 
+// refuseForgotten refuses x if the operator has erased the page after x was received, and does not ask for such captures.
+func (m *importer) refuseForgotten(x *incoming) (refused bool, err error) {
+	if m.o.Forgotten {
+		return false, nil
+	}
+	stone, forgotten, err := m.erasedSince(x.url, x.at, archive.Tombstone.Forgotten)
+	if forgotten {
+		x.result.Outcome = Forgot
+		x.result.Why = "erased by the operator on " + stone.When.Format(time.DateOnly) + ": " + stone.Why
+	}
+	return forgotten, err
+}
+
 func (x *incoming) refuse(why, line string) {
 	x.result.Outcome, x.result.Why, x.result.Line = Barred, why, line
 }
 
-// original finds the payload of the revisit record x. It looks among the captures of this import,
-// and among the stored captures of the address that x names.
+// original finds the payload of the revisit record x. It looks among the captures of this import and of those that
+// share its Revisits, and among the stored captures of the address that x names.
 func (m *importer) original(x *incoming) (bool, error) {
-	m.mu.Lock()
-	id := m.taken[x.digest]
-	m.mu.Unlock()
+	m.revisits.mu.Lock()
+	id := m.revisits.taken[x.digest]
+	m.revisits.mu.Unlock()
 	if id == 0 {
 		address, err := m.o.Normal(x.refersURL)
 		if err != nil {
@@ -198,22 +219,11 @@ func (m *importer) alreadyStored(x *incoming, known archive.Resource) (bool, err
 		}
 		if c.Payload == digest || c.Cut || x.redirect && c.Redirect() {
 			x.result.Outcome, x.result.Version = Already, c.Version
-			m.rememberPayload(x, c.ID)
+			m.revisits.take(x, c.ID)
 			return true, nil
 		}
 	}
 	return false, nil
-}
-
-// rememberPayload records which capture has the payload of x, so that revisit records later in the
-// file can find the payload.
-func (m *importer) rememberPayload(x *incoming, id uint64) {
-	if !x.verified {
-		x.digest = warc.Digest(x.payload)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.taken[x.digest] = id
 }
 
 // storePage decides about a page of the past and stores it if permitted. It decides as if the first
@@ -278,7 +288,7 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 		}
 	}
 	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts
-	m.rememberPayload(x, c.ID)
+	m.revisits.take(x, c.ID)
 	m.noteVersion(x.url, c)
 	return m.recheckCapture(x, u, origin, c.ID)
 }

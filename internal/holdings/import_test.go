@@ -380,11 +380,42 @@ func TestImportTakenDown(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if _, err := s.archive.Erase(context.Background(),
-		archive.Tombstone{URL: b, Why: "for another reason"}); err != nil {
+		archive.Tombstone{URL: b, Reason: archive.ReasonDamaged, Why: takenDown}); err != nil {
 		t.Fatal(err)
 	}
 	if _, got := s.take([]byte(foreign{url: b, block: answered}.String()),
 		ImportOptions{}); fmt.Sprint(got) != "[imported /b]" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestImportForgotten checks that what the operator has erased is not imported from an older file unless the import
+// asks for it, whatever the operator calls the reason, and that later captures are imported.
+func TestImportForgotten(t *testing.T) {
+	s := open(t, t.TempDir(), newWeb(""), Options{})
+	old := []byte(foreign{block: answered}.String() +
+		foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String())
+	s.take(old, ImportOptions{})
+	for _, at := range []string{a, b} {
+		if _, is, err := s.Forget(t.Context(), at, takenDown, time.Time{}, false); !is || err != nil {
+			t.Fatal(is, err)
+		}
+	}
+	if counts, got := s.take(old, ImportOptions{}); fmt.Sprint(got) != "[forgotten /a forgotten /b]" ||
+		counts.Forgotten != 2 || len(s.all()) != 0 {
+		t.Errorf("%v", got)
+	}
+	later := []byte(foreign{block: answered, date: warc.Date(time.Now().Add(time.Second))}.String())
+	s.o.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	if _, got := s.take(later, ImportOptions{}); fmt.Sprint(got) != "[imported /a]" {
+		t.Errorf("%v", got)
+	}
+	for _, want := range []string{"[imported /a imported /b]", "[held /a held /b]"} {
+		if _, got := s.take(old, ImportOptions{Forgotten: true}); fmt.Sprint(got) != want {
+			t.Errorf("%v", got)
+		}
+	}
+	if _, got := s.take(old, ImportOptions{}); fmt.Sprint(got) != "[held /a held /b]" {
 		t.Errorf("%v", got)
 	}
 }

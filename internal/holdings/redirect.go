@@ -110,6 +110,9 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	if again, err := m.alreadyStored(x, known); err != nil || again {
 		return err
 	}
+	if refused, err := m.refuseForgotten(x); err != nil || refused {
+		return err
+	}
 	undone, readable, err := m.decodePayload(m.ctx, x, longestRedirect)
 	if err != nil || !readable {
 		return err
@@ -127,7 +130,7 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 		return err
 	}
 	x.result.Outcome, x.result.Version = TakenIn, c.Version
-	m.rememberPayload(x, c.ID)
+	m.revisits.take(x, c.ID)
 	m.noteVersion(x.url, c)
 	return m.eraseTakenDownHops(m.ctx, m.o.Policies, []archive.Via{{URL: x.url}})
 }

@@ -28,13 +28,18 @@ type File struct {
 // Open returns the content of the file.
 func (f File) Open() (io.ReadCloser, error) { return f.entry.Open() }
 
-// ErrDigest means that the content of a file is not as the file describes it, so it was damaged or changed after it was
-// written, or its writer has computed the digests wrongly.
-var ErrDigest = errors.New("its digest is another one than the file says")
+// ErrUnverified means that the content of a file is not as the file describes it, so it was damaged or changed after it
+// was written, or its writer has described it wrongly or incompletely.
+var ErrUnverified = errors.New("it is not as it describes itself")
+
+// unverified returns an error that wraps ErrUnverified.
+func unverified(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUnverified, fmt.Sprintf(format, args...))
+}
 
 // Open returns the WARC files of a WACZ file of size bytes, in the order of their names. If verify is set, it reads the
-// whole file once and compares it with its own description; the error wraps ErrDigest if an entry is not as described.
-// Other errors say what is missing or cannot be read.
+// whole file once and compares it with its own description: each entry must be described once, with its size and its
+// SHA-256 digest. The error wraps ErrUnverified if that is not so. Other errors say what is missing or cannot be read.
 func Open(ctx context.Context, r io.ReaderAt, size int64, verify bool) (list []File, err error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -57,11 +62,12 @@ func Open(ctx context.Context, r io.ReaderAt, size int64, verify bool) (list []F
 		}
 	}
 	for name, f := range entries {
+		_, is := described[name]
+		if verify && !is && name != description && name != packageDigest && !strings.HasSuffix(name, "/") {
+			return nil, unverified("%s does not describe %s", description, name)
+		}
 		if !strings.HasPrefix(name, archives) || strings.HasSuffix(name, "/") {
 			continue
-		}
-		if _, is := described[name]; !is {
-			return nil, fmt.Errorf("%s does not describe %s", description, name)
 		}
 		list = append(list, File{Name: name, Bytes: int64(f.UncompressedSize64), entry: f})
 	}
@@ -92,6 +98,9 @@ func describedEntries(entries map[string]*zip.File, verify bool) (map[string]res
 	}
 	described := map[string]resource{}
 	for _, r := range p.Resources {
+		if _, twice := described[r.Path]; twice && verify {
+			return nil, unverified("%s describes %s twice", description, r.Path)
+		}
 		described[r.Path] = r
 	}
 	return described, nil
@@ -107,7 +116,7 @@ func checkDigest(entries map[string]*zip.File, text []byte) error {
 	if err := json.Unmarshal(sum, &d); err != nil {
 		return fmt.Errorf("%s cannot be read: %w", packageDigest, err)
 	}
-	return compare(description, d.Hash, bytes.NewReader(text))
+	return compare(description, d.Hash, int64(len(text)), bytes.NewReader(text))
 }
 
 // read returns a small entry.
@@ -145,7 +154,7 @@ func check(ctx context.Context, entries map[string]*zip.File, name string, d res
 		return fmt.Errorf("%s cannot be read: %w", name, err)
 	}
 	defer f.Close()
-	return compare(name, d.Hash, untilDone{ctx, f})
+	return compare(name, d.Hash, d.Bytes, untilDone{ctx, f})
 }
 
 // untilDone reads until the context ends.
@@ -161,16 +170,21 @@ func (u untilDone) Read(p []byte) (int, error) {
 	return u.Reader.Read(p)
 }
 
-// compare returns an error if the digest of content is not want. Digests of other kinds than SHA-256 are not checked:
-// the checksums of ZIP are.
-func compare(name, want string, content io.Reader) error {
-	sum := sha256.New()
-	if _, err := io.Copy(sum, content); err != nil {
-		return fmt.Errorf("%s is damaged: %w", name, err)
+// compare returns an error if content does not have the digest hash, which must be SHA-256, and the size bytes.
+func compare(name, hash string, bytes int64, content io.Reader) error {
+	kind, digits, _ := strings.Cut(hash, ":")
+	if !strings.EqualFold(kind+":", digestPrefix) {
+		return unverified("%s has no SHA-256 digest but %.40q", name, hash)
 	}
-	digits, is := strings.CutPrefix(want, digestPrefix)
-	if is && !strings.EqualFold(digits, hex.EncodeToString(sum.Sum(nil))) {
-		return fmt.Errorf("%s was changed: %w", name, ErrDigest)
+	sum := sha256.New()
+	n, err := io.Copy(sum, content)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s is damaged: %w", name, err)
+	case n != bytes:
+		return unverified("%s has %d bytes, not %d", name, n, bytes)
+	case !strings.EqualFold(digits, hex.EncodeToString(sum.Sum(nil))):
+		return unverified("%s has another digest", name)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,7 +119,7 @@ func TestChanged(t *testing.T) {
 			pairs = append(pairs, entry, text)
 		}
 		file := packed(t, pairs...)
-		if _, err := open(file, true); !errors.Is(err, ErrDigest) || !strings.Contains(err.Error(), name) {
+		if _, err := open(file, true); !errors.Is(err, ErrUnverified) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if list, err := open(file, false); err != nil || len(list) != 1 {
@@ -146,6 +148,39 @@ func TestRefused(t *testing.T) {
 	} {
 		if list, err := open(test.file, true); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, %v", name, err, list)
+		}
+	}
+}
+
+// A file whose description is wrong or incomplete is refused, unless the caller trusts it.
+func TestWrongDescription(t *testing.T) {
+	sum := "sha256:" + hex.EncodeToString(sha256.New().Sum(nil)) // of no bytes
+	entry := func(hash string, bytes int) string {
+		return fmt.Sprintf(`{"path": %q, "hash": %q, "bytes": %d}`, Archive, hash, bytes)
+	}
+	for name, test := range map[string]struct{ resources, extra, want string }{
+		"good":           {entry(sum, 0), "", ""},
+		"upper case":     {entry(strings.ToUpper(sum), 0), "", ""},
+		"no digest":      {entry("", 0), "", "no SHA-256 digest"},
+		"another digest": {entry("md5:d41d8cd98f00b204e9800998ecf8427e", 0), "", "no SHA-256 digest"},
+		"wrong":          {entry("SHA256:"+strings.Repeat("0", 64), 0), "", "another digest"},
+		"wrong size":     {entry(sum, 7), "", "has 0 bytes, not 7"},
+		"twice":          {entry(sum, 0) + "," + entry(sum, 0), "", "describes " + Archive + " twice"},
+		"more":           {entry(sum, 0), "archive/more.warc", "does not describe archive/more.warc"},
+		"more pages":     {entry(sum, 0), Pages, "does not describe " + Pages},
+	} {
+		pairs := []string{description, `{"resources": [` + test.resources + `]}`, Archive, ""}
+		if test.extra != "" {
+			pairs = append(pairs, test.extra, "x")
+		}
+		file := packed(t, pairs...)
+		_, err := open(file, true)
+		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, ErrUnverified) ||
+			!strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := open(file, false); err != nil {
+			t.Errorf("%s, without verification: %v", name, err)
 		}
 	}
 }
