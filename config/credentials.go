@@ -45,6 +45,10 @@ func LoadCredentials(name string) ([]Credential, error) {
 		}
 		return nil, e
 	}
+	if len(all) == 0 {
+		return nil, &Error{Where: name, What: "the file has no origin",
+			Hint: "write https://example.com: and below it user: and password:, or headers:"}
+	}
 	var list []Credential
 	var wrong []error
 	for _, origin := range slices.Sorted(maps.Keys(all)) {
@@ -80,15 +84,14 @@ func ReadPrivate(name string) ([]byte, error) {
 
 func credentialOf(file, origin string, fields map[string]any) (c Credential, err error) {
 	u, err := url.Parse(origin)
-	if err == nil && u.User != nil {
-		origin = u.Scheme + "://…@" + u.Host
-	}
+	origin = withoutSecrets(origin)
 	mistake := func(key, what string) error {
 		return &Error{Where: file, Key: strings.TrimSuffix(origin+": "+key, ": "), What: what,
 			Hint: "write https://example.com: and below it user: and password:, or headers:"}
 	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		strings.Trim(u.Path, "/") != "" || u.ForceQuery || u.RawQuery != "" || u.User != nil ||
+		strings.Contains(origin, "#") {
 		return c, mistake("", "it is not an origin as in https://example.com")
 	}
 	c = Credential{Origin: u.Scheme + "://" + u.Host, Header: http.Header{}}
@@ -110,6 +113,9 @@ func credentialOf(file, origin string, fields map[string]any) (c Credential, err
 			return c, mistake(key, err.Error())
 		}
 	}
+	if strings.Contains(c.User, ":") {
+		return c, mistake("user", "a user must not contain a colon, because HTTP authentication has the password after it")
+	}
 	if (c.User == "") != (c.Password == "") {
 		return c, mistake("", "a user and a password belong together")
 	}
@@ -117,6 +123,17 @@ func credentialOf(file, origin string, fields map[string]any) (c Credential, err
 		return c, mistake("", "a user and the header field Authorization contradict each other")
 	}
 	return c, nil
+}
+
+// withoutSecrets returns a key of the file, which may be malformed, without what may be a password in it.
+func withoutSecrets(origin string) string {
+	if at := strings.LastIndexByte(origin, '@'); at >= 0 {
+		origin = "…" + origin[at:]
+	}
+	if more := strings.IndexAny(origin, "?#"); more >= 0 {
+		origin = origin[:more+1] + "…"
+	}
+	return origin
 }
 
 // readHeader reads the header fields of a credential.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/cookiejar"
 	"net/netip"
@@ -19,65 +20,105 @@ import (
 
 // readCookies reads a file of cookies in the format of Netscape, which browsers and curl export: one cookie on each
 // line, with domain, whether subdomains get it, path, whether only https is used, when it expires (in seconds since
-// 1970; 0: at the end of the session), name and value, separated by tabs. Cookies that have expired are left out. The
-// error names the line.
-func readCookies(r io.Reader, now time.Time) (http.CookieJar, error) {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return nil, err
+// 1970; 0: at the end of the session), name and value, separated by tabs. Cookies that have expired are left out;
+// expired is their number. The error names the line.
+func readCookies(r io.Reader, now time.Time) (jar http.CookieJar, expired int, err error) {
+	if jar, err = cookiejar.New(nil); err != nil {
+		return nil, 0, err
 	}
+	n, found := 1, false
 	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
+	for ; lines.Scan(); n++ {
 		line, httpOnly := strings.CutPrefix(strings.TrimRight(lines.Text(), "\r"), "#HttpOnly_")
 		if strings.TrimSpace(line) == "" || !httpOnly && strings.HasPrefix(line, "#") {
 			continue
 		}
-		if err := addCookie(jar, line, now); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		found = true
+		over, err := addCookie(jar, line, now)
+		if err != nil {
+			return nil, 0, fmt.Errorf("line %d: %w", n, err)
+		}
+		if over {
+			expired++
 		}
 	}
-	return jar, lines.Err()
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, 0, fmt.Errorf("line %d: it is longer than %d bytes", n, bufio.MaxScanTokenSize)
+	} else if err != nil {
+		return nil, 0, err
+	}
+	if !found {
+		return nil, 0, errors.New("it has no cookie")
+	}
+	return jar, expired, nil
 }
 
-// addCookie adds the cookie of one line.
-func addCookie(jar http.CookieJar, line string, now time.Time) error {
+// addCookie adds the cookie of one line, unless it has expired.
+func addCookie(jar http.CookieJar, line string, now time.Time) (expired bool, err error) {
 	fields := strings.Split(line, "\t")
 	if len(fields) != 7 {
-		return fmt.Errorf("a cookie has 7 fields separated by tabs, not %d", len(fields))
+		return false, fmt.Errorf("a cookie has 7 fields separated by tabs, not %d", len(fields))
 	}
-	host := strings.ToLower(strings.TrimPrefix(fields[0], "."))
+	host, isAddress, err := cookieHost(fields[0])
+	if err != nil {
+		return false, err
+	}
 	c := &http.Cookie{Name: fields[5], Value: fields[6], Path: fields[2]}
 	var subdomains bool
-	var err error
 	if subdomains, err = yes(fields[1]); err == nil {
 		c.Secure, err = yes(fields[3])
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	expires, err := strconv.ParseFloat(fields[4], 64) // some browsers write fractions
-	if err != nil {
-		return fmt.Errorf("%q is not a time in seconds", fields[4])
+	if c.Expires, err = expiry(fields[4]); err != nil {
+		return false, err
 	}
-	if expires > 0 {
-		if c.Expires = time.Unix(int64(expires), 0); !c.Expires.After(now) {
-			return nil
-		}
-	}
-	if _, err := netip.ParseAddr(host); subdomains && err != nil { // an address has no subdomains
+	if subdomains && !isAddress { // an address has no subdomains
 		if address.Public(host) {
-			return fmt.Errorf("a cookie for all hosts below %s would reach hosts of others", host)
+			return false, fmt.Errorf("a cookie for all hosts below %s would reach hosts of others", host)
 		}
 		c.Domain = host
 	}
 	// the value is sent as it is; what else a browser accepts in it harms nobody
 	text := c.Name + c.Value
 	if c.Name == "" || strings.ContainsAny(text, "; ") || strings.ContainsFunc(text, unicode.IsControl) {
-		return errors.New("the cookie has no name, or its name or value contains a blank, a semicolon or a control " +
-			"character")
+		return false, errors.New("the cookie has no name, or its name or value contains a blank, a semicolon or a " +
+			"control character")
+	}
+	if !c.Expires.IsZero() && !c.Expires.After(now) {
+		return true, nil
 	}
 	jar.SetCookies(&url.URL{Scheme: "https", Host: host, Path: c.Path}, []*http.Cookie{c})
-	return nil
+	return false, nil
+}
+
+// cookieHost returns the host of the domain field of a cookie, in the form in which URLs contain it, and whether it is
+// an IP address.
+func cookieHost(domain string) (host string, isAddress bool, err error) {
+	host = strings.TrimPrefix(domain, ".")
+	if at, err := netip.ParseAddr(host); err == nil && at.Is4() { // the jar finds no cookies of IPv6 addresses with a port
+		return host, true, nil
+	}
+	u, err := address.Parse("https://" + host + "/")
+	if err != nil || strings.ContainsAny(host, "/:@?#\\% ") || strings.ContainsFunc(host, unicode.IsControl) {
+		return "", false, fmt.Errorf("%q is not the name of a host, as in example.com", domain)
+	}
+	return u.Host, false, nil
+}
+
+// expiry reads when a cookie expires, in seconds since 1970; some browsers write fractions. 0, the end of the session,
+// is the zero time.
+func expiry(field string) (at time.Time, err error) {
+	const latest = 253402300799 // the last second of the year 9999
+	seconds, err := strconv.ParseFloat(field, 64)
+	if err != nil || !(math.Abs(seconds) <= latest) { // also false if it is not a number
+		return at, fmt.Errorf("%q is not a time in seconds", field)
+	}
+	if seconds == 0 {
+		return at, nil
+	}
+	return time.Unix(int64(seconds), 0), nil
 }
 
 func yes(field string) (bool, error) {

@@ -15,13 +15,14 @@ func TestReadCookies(t *testing.T) {
 		"paper.example\tFALSE\t/\tFALSE\t0\thostonly\t1",
 		fmt.Sprintf(".paper.example\tTRUE\t/members\tTRUE\t%d\tmember\t2", later),
 		fmt.Sprintf("paper.example\tFALSE\t/\tFALSE\t%d\texpired\t3", before),
+		"paper.example\tFALSE\t/\tFALSE\t-1\told\t3",
 		"#HttpOnly_other.example\tFALSE\t/\tFALSE\t0\tquiet\t4\r",
 		"127.0.0.1\tTRUE\t/\tFALSE\t0\tnumber\t5",
 		fmt.Sprintf("odd.example\tFALSE\t/\tFALSE\t%d.25\todd\t\"é=6\"", later),
 	}, "\n")
-	jar, err := readCookies(strings.NewReader(lines), now)
-	if err != nil {
-		t.Fatal(err)
+	jar, expired, err := readCookies(strings.NewReader(lines), now)
+	if err != nil || expired != 2 {
+		t.Fatal(expired, err)
 	}
 	for address, want := range map[string]string{
 		"http://paper.example/":                 "hostonly=1",
@@ -55,14 +56,26 @@ func TestReadCookiesWrong(t *testing.T) {
 		"paper.example\tMAYBE\t/\tFALSE\t0\ta\tb":      "neither TRUE nor FALSE",
 		"paper.example\tFALSE\t/\tno\t0\ta\tb":         "neither TRUE nor FALSE",
 		"paper.example\tFALSE\t/\tFALSE\tsoon\ta\tb":   "not a time",
+		"paper.example\tFALSE\t/\tFALSE\tNaN\ta\tb":    "not a time",
+		"paper.example\tFALSE\t/\tFALSE\tInf\ta\tb":    "not a time",
+		"paper.example\tFALSE\t/\tFALSE\t1e15\ta\tb":   "not a time",
+		"\tFALSE\t/\tFALSE\t0\ta\tb":                   "not the name of a host",
+		"https://a.example\tFALSE\t/\tFALSE\t0\ta\tb":  "not the name of a host",
+		"a.example:80\tFALSE\t/\tFALSE\t0\ta\tb":       "not the name of a host",
+		"::1\tFALSE\t/\tFALSE\t0\ta\tb":                "not the name of a host",
+		"a b.example\tTRUE\t/\tFALSE\t0\ta\tb":         "not the name of a host",
+		strings.Repeat("x", 1<<17):                     "longer than",
 		".co.uk\tTRUE\t/\tFALSE\t0\ta\tb":              "hosts of others",
 		"com\tTRUE\t/\tFALSE\t0\ta\tb":                 "hosts of others",
 		"paper.example\tFALSE\t/\tFALSE\t0\ta b\tc":    "contains a blank",
 		"paper.example\tFALSE\t/\tFALSE\t0\ta\tb\x01c": "contains a blank",
 	} {
-		_, err := readCookies(strings.NewReader("# comment\n"+line+"\n"), time.Now())
+		_, _, err := readCookies(strings.NewReader("# comment\n"+line+"\n"), time.Now())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "line 2: ") {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+	if _, _, err := readCookies(strings.NewReader("# comment\n"), time.Now()); err == nil {
+		t.Error("a file without cookies is no error")
 	}
 }

@@ -14,8 +14,9 @@ import (
 )
 
 // newCredentials returns the header fields that identify the operator to the host of a URL, from the files that the
-// settings credentials and cookies name; nil if they name none. Cookies that hosts set are not kept.
-func newCredentials(cfg *config.Config) (func(*url.URL) http.Header, error) {
+// settings credentials and cookies name; nil if they name none. Cookies that hosts set are not kept. notice gets a
+// sentence about cookies that have expired; it may be nil.
+func newCredentials(cfg *config.Config, notice func(string)) (func(*url.URL) http.Header, error) {
 	headers := map[string]http.Header{}
 	if cfg.Credentials != "" {
 		list, err := config.LoadCredentials(cfg.Credentials)
@@ -34,8 +35,12 @@ func newCredentials(cfg *config.Config) (func(*url.URL) http.Header, error) {
 		if err != nil {
 			return nil, &UsageError{Err: err}
 		}
-		if jar, err = readCookies(bytes.NewReader(data), time.Now()); err != nil {
+		var expired int
+		if jar, expired, err = readCookies(bytes.NewReader(data), time.Now()); err != nil {
 			return nil, &UsageError{Err: fmt.Errorf("cookies: %s cannot be read: %w", cfg.Cookies, err)}
+		}
+		if expired > 0 && notice != nil {
+			notice(fmt.Sprintf("cookies: %s: %d of its cookies have expired and are not sent", cfg.Cookies, expired))
 		}
 	}
 	if len(headers) == 0 && jar == nil {

@@ -30,13 +30,15 @@ func newSenderGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.
 	return newGate(cfg, who, shared)
 }
 
-// sharing has the functions that a gate needs if several machines share a crawl. The zero value is for one machine.
+// sharing has the functions that a gate needs if several machines share a crawl, and the receiver of notices. The zero
+// value is for one machine.
 type sharing struct {
 	tenure func(host string) error
 	held   func(host string) time.Time
 	errand func(ctx context.Context, host string, e gate.Errand) (gate.ErrandAnswer, error)
 	// takes page requests from the budget of all machines
 	reserve func(context.Context) (int, error)
+	notice  func(string) // receives a sentence about the credentials; nil: nobody
 }
 
 // NewGate returns a gate that sends requests in the name of the crawler who, with the settings cfg.
@@ -49,7 +51,7 @@ func newGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.Gate, 
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := newCredentials(cfg)
+	credentials, err := newCredentials(cfg, shared.notice)
 	if err != nil {
 		return nil, err
 	}

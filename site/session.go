@@ -93,6 +93,10 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 		return nil, nil, err
 	}
 	nameHosts(s.gate, append(earlier, o.Seeds...))
+	if s.expired != "" {
+		s.o.Notice(s.expired)
+		s.expired = ""
+	}
 	endUpkeep := c.keepCompacting(ctx, s.compactWithin())
 	s.session = c
 	if o.Ready != nil {

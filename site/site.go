@@ -72,6 +72,7 @@ type Site struct {
 	room      *disk.Room
 
 	*opened                // shared with all views of this site that Lend returned
+	expired string         // a notice about expired cookies, for the next crawl; "": there is none
 	owner   *config.Config // settings of the process that has the directory open; cfg, unless this site is lent
 	// this is a view that Lend returned: Close does nothing, because the original site is closed instead
 	lent bool
@@ -117,7 +118,8 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	s = &Site{cfg: cfg, owner: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, stock: &stock{},
 		opened: &opened{}}
 	s.orders = newOrders(s)
-	shared := sharing{tenure: s.tenure, held: s.heldUntil, errand: s.passErrand}
+	shared := sharing{tenure: s.tenure, held: s.heldUntil, errand: s.passErrand,
+		notice: func(text string) { s.expired = text }}
 	if cfg.Cluster.Servers != "" {
 		shared.reserve = s.reservePages
 	}

@@ -34,7 +34,8 @@ type Reader struct {
 	at     int64         // offset of the last record, or of its gzip member
 	block  *block        // block of the record that Next returned last
 	lost   bool          // the place of the next record is unknown
-	seen   int64         // end of the last search for a record; a search never starts before it again
+	again  int64         // number of octets that searches for a record have read again
+	missed *Damage       // octets that a search has left out, so that hostile files do not take too long; nil: none
 }
 
 // NewReader returns a Reader for r. The Reader decompresses the file if it begins with the magic
@@ -56,10 +57,16 @@ func (r *Reader) Next() (*Record, error) {
 			return nil, err
 		}
 	}
-	if r.lost && !r.findRecord() {
-		return nil, r.end()
+	if r.lost {
+		r.lost = !r.findRecord()
+		switch missed := r.missed; {
+		case missed != nil:
+			r.missed = nil
+			return nil, missed
+		case r.lost:
+			return nil, r.end()
+		}
 	}
-	r.lost = false
 	if err := r.skipToRecord(); err != nil {
 		return nil, err
 	}
@@ -298,12 +305,15 @@ func (r *Reader) findRecord() bool {
 		here -= int64(r.in.Buffered())
 	}
 	r.packed = false
-	if r.at < r.seen {
-		r.src.rewind(here)
-	} else {
+	// A search may read octets again that an earlier one has read, because several damages may be close together. But a
+	// file that is damaged everywhere takes only a multiple of the time of a whole file.
+	if r.again <= mostAgain*(here+window) {
 		r.src.rewind(r.at + 1)
+		r.again += max(here-r.src.offset(), 0)
+	} else if r.src.rewind(here); here > r.at+1 {
+		r.missed = &Damage{r.at, fmt.Sprintf("is one of very many damaged ones: what follows up to %d is left out", here)}
+		r.at = here
 	}
-	r.seen = max(r.seen, here)
 	for r.src.ready(1) {
 		here := r.src.offset()
 		if r.candidate() {
@@ -316,6 +326,9 @@ func (r *Reader) findRecord() bool {
 	}
 	return false
 }
+
+// mostAgain is how often searches for a record read the octets of a file again, on average.
+const mostAgain = 8
 
 // trial is the number of octets of a gzip member that are read to find out whether it contains a
 // record.

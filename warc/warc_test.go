@@ -287,6 +287,54 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// Each intact record is read, however close to it others are damaged: octets between two members, and a member that is
+// cut off, which is noticed only behind the beginning of the next one.
+func TestDamagesCloseTogether(t *testing.T) {
+	member := func(block string) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = io.WriteString(w, record(block))
+		_ = w.Close()
+		return b.Bytes()
+	}
+	cut := member("<p>The second.")
+	file := slices.Concat(member("<p>The first."), []byte("XX"), cut[:len(cut)-20], []byte("XX"), cut[:len(cut)-20],
+		member("<p>The last."))
+	whole, damaged := 0, 0
+	for _, g := range readAll(t, bytes.NewReader(file)) {
+		if g.damage != nil || g.digest != "" {
+			damaged++
+		} else {
+			whole++
+		}
+	}
+	if whole != 2 || damaged < 3 {
+		t.Errorf("%d records are read, %d are damaged", whole, damaged)
+	}
+}
+
+// A file that is damaged everywhere is read in a time that grows with its length, and what is left out is reported.
+func TestDamagesEverywhere(t *testing.T) {
+	file := strings.Repeat("WARC/1.0\r\nContent-Length: 200000\r\n\r\n", 1<<16)
+	var read counter
+	leftOut := 0
+	for _, g := range readAll(t, io.TeeReader(strings.NewReader(file), &read)) {
+		if g.damage != nil && strings.Contains(g.damage.Error(), "left out") {
+			leftOut++
+		}
+	}
+	if leftOut == 0 || int(read) != len(file) {
+		t.Errorf("%d records are left out; %d octets of %d are read", leftOut, read, len(file))
+	}
+}
+
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
 // Damage at the end of a record far longer than the window is reported, and the next record is
 // read.
 func TestLongDamage(t *testing.T) {

@@ -53,10 +53,14 @@ func TestCredentials(t *testing.T) {
 	credentials := write("c.yaml", members.URL+":\n  user: reader\n  password: sesame-lock\n"+
 		"  headers: {X-Key: sesame-key}\n")
 	// a cookie for a host is for all of its ports, so the other site gets it, too
-	cookies := write("c.txt", "127.0.0.1\tFALSE\t/\tFALSE\t0\tvisit\tsesame-cookie\n")
+	cookies := write("c.txt", "127.0.0.1\tFALSE\t/\tFALSE\t0\tvisit\tsesame-cookie\n"+
+		"127.0.0.1\tFALSE\t/\tFALSE\t1\told\tx\n")
 	p := &polled{t: t, data: filepath.Join(dir, "d")}
-	p.verb(0, "crawl", "--delay", "0", "--scope", "any", "--allow-private", "--credentials", credentials,
-		"--cookies", cookies, members.URL+"/")
+	said := call(t.Context(), p.data, "crawl", "--delay", "0", "--scope", "any", "--allow-private", "--credentials",
+		credentials, "--cookies", cookies, members.URL+"/")
+	if said.status != statusDone || !strings.Contains(said.stderr, cookies+": 1 of its cookies have expired") {
+		t.Errorf("%+v", said)
+	}
 	if members.Asked("/in") != 1 || other.Asked("/there") != 1 {
 		t.Errorf("the sites were asked for %v and %v", members.Requests(), other.Requests())
 	}
