@@ -114,7 +114,7 @@ func credentialOf(file, origin string, fields map[string]any) (c Credential, err
 		}
 	}
 	if strings.Contains(c.User, ":") {
-		return c, mistake("user", "a user must not contain a colon, because HTTP authentication has the password after it")
+		return c, mistake("user", "a user must not contain a colon: HTTP authentication has the password after it")
 	}
 	if (c.User == "") != (c.Password == "") {
 		return c, mistake("", "a user and a password belong together")

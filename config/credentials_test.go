@@ -50,7 +50,7 @@ func TestWrongCredentials(t *testing.T) {
 		"no password":       {"https://a.example: {user: a}", "belong together"},
 		"empty password":    {"https://a.example: {user: a, password: ''}", "in quotes"},
 		"no user":           {"https://a.example: {password: sesame}", "belong together"},
-		"number":            {"https://a.example: {user: a, password: 47110815}", "password: it is not a text in quotes"},
+		"number":            {"https://a.example: {user: a, password: 47110815}", "password: it is not a text"},
 		"reference":         {"https://a.example: {user: a, password: *sesame}", "not well-formed"},
 		"kind":              {"https://a.example: {user: a, password: !!int sesame}", "not well-formed"},
 		"two of a kind": {"https://a.example: {user: a, password: b, headers: {authorization: sesame}}",

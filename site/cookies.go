@@ -97,7 +97,8 @@ func addCookie(jar http.CookieJar, line string, now time.Time) (expired bool, er
 // an IP address.
 func cookieHost(domain string) (host string, isAddress bool, err error) {
 	host = strings.TrimPrefix(domain, ".")
-	if at, err := netip.ParseAddr(host); err == nil && at.Is4() { // the jar finds no cookies of IPv6 addresses with a port
+	// the jar finds no cookies of IPv6 addresses with a port
+	if at, err := netip.ParseAddr(host); err == nil && at.Is4() {
 		return host, true, nil
 	}
 	u, err := address.Parse("https://" + host + "/")

@@ -33,8 +33,8 @@ type ForgetSummary struct {
 	Rewritten bool `json:"rewritten"`
 	// the files contain remains of what was erased, which cannot be read, until they are rewritten
 	Pending bool `json:"pending"`
-	// if another process uses the data directory: within which time a process rewrites the files by the settings of that
-	// process; 0: none does
+	// if another process uses the data directory: within which time a process rewrites the files, by the settings of
+	// that process; 0: none does
 	Within time.Duration `json:"-"`
 }
 

@@ -311,7 +311,7 @@ func (r *Reader) findRecord() bool {
 		r.src.rewind(r.at + 1)
 		r.again += max(here-r.src.offset(), 0)
 	} else if r.src.rewind(here); here > r.at+1 {
-		r.missed = &Damage{r.at, fmt.Sprintf("is one of very many damaged ones: what follows up to %d is left out", here)}
+		r.missed = &Damage{r.at, fmt.Sprintf("is one of very many damaged ones: what follows to %d is left out", here)}
 		r.at = here
 	}
 	for r.src.ready(1) {

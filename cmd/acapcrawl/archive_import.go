@@ -40,8 +40,8 @@ for such sites, or none. The assumption is used until the real robots.txt is rea
 it is as it describes itself.
 
 A page that archive forget has erased since it was fetched is refused with the date and the reason of the erasure,
-unless --forgotten is set. Redirects are imported too, with or without their target. Every record that is not imported is printed to
-standard error, with the reason. Files may be imported again: existing captures stay
+unless --forgotten is set. Redirects are imported too, with or without their target. Every record that is not
+imported is printed to standard error, with the reason. Files may be imported again: existing captures stay
 unchanged.`,
 		Example: `  acapcrawl archive import crawl.warc.gz
   acapcrawl archive import --assume-policy none *.warc.gz`,
@@ -58,7 +58,8 @@ unchanged.`,
 	setting(flags, "memory")
 	trust := flags.Bool("unverified", false, "import WACZ files without comparing them with their own description; "+
 		"digests in their records are compared in any case")
-	forgotten := flags.Bool("forgotten", false, "import also pages that archive forget has erased since they were fetched")
+	forgotten := flags.Bool("forgotten", false, "import also pages that archive forget has erased since they were "+
+		"fetched")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || strings.Join(args, "") == "" {

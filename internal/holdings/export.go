@@ -71,10 +71,11 @@ var ErrErased = errors.New("erased while it was exported")
 // they were stored. For each it writes request, response, the rendered document as conversion, and,
 // as metadata, the decisions and the resources from which scripts made the rendered document. A
 // response with the same body as an earlier one of the same address becomes a revisit record. A page of which a part
-// may not be preserved now is left out, with its rendered document. Export makes no request. It calls told, which may be nil, for every selected capture, except those erased during the export. After
+// may not be preserved now is left out, with its rendered document. Export makes no request. It calls
+// told, which may be nil, for every selected capture, except those erased during the export. After
 // an error the output must not be used. If the error is ErrErased, the output contains data that has
-// been erased since. Export needs about 60 bytes of memory for each address and body that several captures
-// share, and a bit for each capture.
+// been erased since. Export needs about 60 bytes of memory for each capture whose body is also that of
+// another one, and a bit for each capture.
 func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
 	error) {
 	if o.Policies == nil {

@@ -82,7 +82,8 @@ const (
 // resource is taken down from which, according to a metadata record of Export, scripts made this document.
 //
 // Import calls told for every record that could contain a page and for every damaged record, in the
-// order of the file; told may be nil. Revisit records that come before the payload that they repeat follow at the end. A result is durable when told receives it. Import may be
+// order of the file; told may be nil. Revisit records that come before the payload that they repeat
+// follow at the end, see ImportRevisits. A result is durable when told receives it. Import may be
 // repeated: captures already stored stay unchanged. Import needs about 150 bytes of memory per
 // body, and fewer bytes per request with a method other than GET.
 func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts,

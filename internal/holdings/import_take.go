@@ -126,7 +126,8 @@ func (m *importer) erasedSince(address string, at time.Time, because func(archiv
 	return stone, false, err
 }
 
-// refuseForgotten refuses x if the operator has erased the page after x was received, and does not ask for such captures.
+// refuseForgotten refuses x if the operator has erased the page after x was received, and the import does not ask for
+// such captures.
 func (m *importer) refuseForgotten(x *incoming) (refused bool, err error) {
 	if m.o.Forgotten {
 		return false, nil
