@@ -124,8 +124,8 @@ type Tombstone struct {
 // operator.
 func (t Tombstone) TakenDown() bool { return t.Reason == ReasonTakenDown || t.Reason == "" && t.Asked }
 
-// Forgotten reports whether the operator wanted the erasure.
-func (t Tombstone) Forgotten() bool { return t.Reason == ReasonForgotten }
+// Forgotten reports whether the operator wanted the erasure, also by the setting keep of a job.
+func (t Tombstone) Forgotten() bool { return t.Reason == ReasonForgotten || t.Reason == ReasonKept }
 
 func (r Resource) record(key uint64) resourceRecord {
 	return resourceRecord{FirstCrawled: utc(r.FirstCrawled), FirstIndexed: utc(r.FirstIndexed),
