@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -85,9 +86,10 @@ func (l *Ledger) SetOrder(id, order uint64) error {
 	})
 }
 
-// Adopt notes a request that another machine has published at the position order. It returns its ID, or 0 if nothing is
-// to do here. A withdrawal is ignored if the same request was submitted here and is not published yet.
-func (l *Ledger) Adopt(a Announcement, order uint64) (id uint64, err error) {
+// Adopt notes a request that another machine has published at the position order, or this one if own is true. It
+// returns its ID, or 0 if nothing is to do here. What was noted here and is not published yet is newer: a withdrawal is
+// ignored if the same request was submitted here since, and so is an own request that was withdrawn since.
+func (l *Ledger) Adopt(a Announcement, order uint64, own bool) (id uint64, err error) {
 	stopped := false
 	err = l.update(func(t *txn) error {
 		r, stands, err := t.standing(a.Origin, a.Action, a.URL)
@@ -101,7 +103,12 @@ func (l *Ledger) Adopt(a Announcement, order uint64) (id uint64, err error) {
 			return nil
 		case !stands && !a.Standing:
 			return nil
-		case !stands:
+		case !stands && own:
+			if gone, err := t.withdrawn(a); gone || err != nil {
+				return err
+			}
+		}
+		if !stands {
 			r = Request{Action: a.Action, URL: a.URL, Origin: a.Origin, Asked: a.Asked,
 				From: Source{Kind: a.Kind, Credential: a.Credential, Text: a.Text}}
 			r.Source = r.field(t.tx.Bucket(bRequests).Sequence() + 1).String()
@@ -122,4 +129,18 @@ func (l *Ledger) Adopt(a Announcement, order uint64) (id uint64, err error) {
 		l.crawls.add(a.Origin, -1)
 	}
 	return id, err
+}
+
+// withdrawn reports whether the request a was made here, and withdrawn before it was known to be published.
+func (t *txn) withdrawn(a Announcement) (bool, error) {
+	for _, id := range t.ids([]string{a.Origin}, math.MaxUint64, math.MaxInt, true) {
+		r, known, err := t.request(id)
+		if err != nil {
+			return false, err
+		}
+		if known && r.Action == a.Action && r.URL == a.URL && r.Asked.Equal(a.Asked) && r.order() == 0 {
+			return !r.Standing, nil
+		}
+	}
+	return false, nil
 }

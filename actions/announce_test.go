@@ -54,7 +54,7 @@ func TestAdopt(t *testing.T) {
 	const page = "http://a.example/a.html"
 	adopt := func(a Announced, order, want uint64) {
 		t.Helper()
-		if id, err := there.Adopt(a.Announcement, order); err != nil || id != want {
+		if id, err := there.Adopt(a.Announcement, order, false); err != nil || id != want {
 			t.Errorf("adopted as %d, want %d, %v", id, want, err)
 		}
 	}
@@ -99,8 +99,22 @@ func TestAdopt(t *testing.T) {
 	if _, _, err := own.Submit(Submission{Action: acap.TakeDown, URL: page}); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := own.Adopt(up.Announcement, 5); err != nil || id != 0 || !standing(own) {
+	if id, err := own.Adopt(up.Announcement, 5, false); err != nil || id != 0 || !standing(own) {
 		t.Errorf("a withdrawal that does not know the request: %d, %v", id, err)
+	}
+	late, _, err := own.Announced(0) // it is published, but this ledger has not heard of that
+	if err != nil || len(late) != 1 {
+		t.Fatal(late, err)
+	}
+	if _, err := own.Withdraw(late[0].ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := own.Adopt(late[0].Announcement, 6, true); err != nil || id != 0 || standing(own) {
+		t.Errorf("the own announcement of a request that was withdrawn since: %d, %v", id, err)
+	}
+	lost := testLedger(t, "lost") // of a data directory that was lost: the order is all that is left of the request
+	if id, err := lost.Adopt(late[0].Announcement, 6, true); err != nil || id == 0 || !standing(lost) {
+		t.Errorf("the own announcement in a new ledger: %d, %v", id, err)
 	}
 }
 
@@ -109,12 +123,12 @@ func TestAdoptRecrawl(t *testing.T) {
 	l := testLedger(t, "ledger")
 	a := Announcement{Action: acap.ReCrawl, URL: "http://a.example/a.html", Origin: "http://a.example", Kind: Operator,
 		Text: recrawlText, Asked: time.Now(), Standing: true, State: Due}
-	id, err := l.Adopt(a, 1)
+	id, err := l.Adopt(a, 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Standing, a.State, a.Done, a.Status = false, Done, time.Now(), 200
-	if again, err := l.Adopt(a, 2); err != nil || again != id {
+	if again, err := l.Adopt(a, 2, false); err != nil || again != id {
 		t.Errorf("%d, %v", again, err)
 	}
 	list, err := l.these([]uint64{id})

@@ -109,7 +109,7 @@ func (o *orders) executeRequest(ctx context.Context, last cluster.Order, x *acti
 			return err
 		}
 	}
-	id, err := o.site.ledger.Adopt(a, last.Position)
+	id, err := o.site.ledger.Adopt(a, last.Position, order.Node == o.site.cfg.Cluster.Node)
 	if err != nil || id == 0 {
 		return err
 	}
