@@ -247,7 +247,6 @@ func TestDialWithoutAnswer(t *testing.T) {
 
 // The server is replaced while streams transfer. Each reader gets the right bytes and, if not all, an error.
 func TestServerRestart(t *testing.T) {
-	t.Parallel() // it mostly waits
 	noLeak(t)
 	const total = 16 << 20
 	w := newNetwork(t)

@@ -22,7 +22,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
 )
 
-// noLeak checks that the test leaves no goroutine. Call it first, so that it checks after all other cleanups.
+// noLeak checks that the test leaves no goroutine. Call it first, so that it checks after all other cleanups. The test
+// must not be parallel: the goroutines of others would count.
 func noLeak(t *testing.T) {
 	t.Helper()
 	current := goleak.IgnoreCurrent()

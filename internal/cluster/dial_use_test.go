@@ -127,7 +127,6 @@ func TestListenerWithoutConnection(t *testing.T) {
 
 // An idle stream lives, because heartbeats are sent. Both ends use the shorter silence.
 func TestHeartbeats(t *testing.T) {
-	t.Parallel() // it mostly waits
 	noLeak(t)
 	url := natstest.One(t)
 	p := newPair(t, url, Streams{})
