@@ -91,6 +91,20 @@ func TestAttachTwice(t *testing.T) {
 	}
 }
 
+// A part of a page is an error: its rest may prohibit something.
+func TestPartOfPage(t *testing.T) {
+	s := newSite(t)
+	s.Handle("/part", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusPartialContent)
+		fmt.Fprint(w, "<title>a part</title>")
+	})
+	c := attach(t, Options{Seeds: []string{s.URL}})
+	if err := c.Visit(s.URL + "/part"); err == nil || !strings.Contains(err.Error(), "206") || len(c.pages) > 0 {
+		t.Errorf("%v, callbacks saw %q", err, c.pages)
+	}
+}
+
 // A body that ends early is an error, as without Attach.
 func TestIncompleteBody(t *testing.T) {
 	s := newSite(t)

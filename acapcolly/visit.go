@@ -167,7 +167,11 @@ func redirects(resp *http.Response) bool {
 func (p *Permissions) receive(ctx context.Context, v *visit) error {
 	hops := slices.Clone(v.trace.Hops)
 	pg := page.New(hops)
-	if last := pg.Last(); last.Truncated && int64(max(len(last.Wire), len(last.Body))) < p.maxBody {
+	last := pg.Last()
+	if last.Status == http.StatusPartialContent { // nobody asked for a part, and its rest may prohibit something
+		return fmt.Errorf("%s answered with a part of a page (206)", last.URL)
+	}
+	if last.Truncated && int64(max(len(last.Wire), len(last.Body))) < p.maxBody {
 		return fmt.Errorf("the body of %s ended early, or after Options.Timeout, or is badly encoded: %w", last.URL,
 			io.ErrUnexpectedEOF)
 	}
