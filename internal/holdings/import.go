@@ -116,7 +116,7 @@ type importer struct {
 	methods methods
 
 	batch []*incoming
-	urls  map[string]bool // addresses in the batch
+	urls  map[string]bool // addresses in the batch, and those to which its revisit records refer
 	bytes int64           // bytes in the batch
 
 	revisits *Revisits
@@ -170,6 +170,9 @@ func (m *importer) add(x *incoming) {
 	if x.url != "" {
 		m.urls[x.url] = true
 	}
+	if at, err := m.o.Normal(x.refersURL); x.revisit && err == nil {
+		m.urls[at] = true
+	}
 }
 
 // size returns how many bytes of memory x needs.
@@ -187,6 +190,7 @@ func (x *incoming) size() int64 {
 // flush imports the batch, several records at a time, so that they share writes to the disk.
 func (m *importer) flush() error {
 	errs := make([]error, len(m.batch))
+	m.revisits.find(m.batch)
 	var wg sync.WaitGroup
 	for i, x := range m.batch {
 		if x.result.Outcome == "" {

@@ -37,6 +37,7 @@ type incoming struct {
 	address   netip.Addr
 	revisit   bool           // the payload is contained in another record
 	refersURL string         // address of that other record
+	repeats   uint64         // the capture with that payload, if this import has it; 0: it is not known
 	waits     bool           // that other record has not been read yet
 	told      func(Imported) // receives the result of a record that has waited
 

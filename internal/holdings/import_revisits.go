@@ -45,6 +45,18 @@ func (r *Revisits) take(x *incoming, id uint64) {
 	r.taken[digest] = id
 }
 
+// find notes for each revisit record which capture has its payload, as far as it is known. A payload in the same batch
+// is not, so the result does not depend on which record is imported first.
+func (r *Revisits) find(batch []*incoming) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range batch {
+		if x.revisit {
+			x.repeats = r.taken[x.digest]
+		}
+	}
+}
+
 // refuse notes that the record x, which has a payload, was not imported.
 func (r *Revisits) refuse(x *incoming) {
 	if x.revisit || len(x.payload) == 0 || x.result.Outcome == Broken {

@@ -147,9 +147,7 @@ func (x *incoming) refuse(why, line string) {
 // original finds the payload of the revisit record x. It looks among the captures of this import and of those that
 // share its Revisits, and among the stored captures of the address that x names.
 func (m *importer) original(x *incoming) (bool, error) {
-	m.revisits.mu.Lock()
-	id := m.revisits.taken[x.digest]
-	m.revisits.mu.Unlock()
+	id := x.repeats
 	if id == 0 {
 		address, err := m.o.Normal(x.refersURL)
 		if err != nil {
