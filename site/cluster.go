@@ -67,6 +67,9 @@ func (s *Site) joinCluster(ctx context.Context) error {
 		return err
 	}
 	s.endApart()
+	if err := checkClusterKey(ctx, s.cfg); err != nil { // before the node has a lease, because it may take long
+		return err
+	}
 	o := ClusterOptions(s.cfg)
 	o.Dir, o.Log, o.Clock, o.Copies = m.Dir, s.o.Log, s.o.Clock, copiesOf(s.cfg)
 	n, err := cluster.Join(ctx, o, func() {
@@ -83,10 +86,7 @@ func (s *Site) joinCluster(ctx context.Context) error {
 		return m.otherCluster(s.cfg.Data, id)
 	}
 	m.Cluster = id
-	if err = checkClusterKey(ctx, s.cfg); err == nil {
-		err = m.write(s.cfg.Data)
-	}
-	if err != nil {
+	if err := m.write(s.cfg.Data); err != nil {
 		n.Abandon()
 		return err
 	}

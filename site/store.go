@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
@@ -52,7 +53,9 @@ func clusterKeys(cfg *config.Config, node string) (secret []byte, keys *cluster.
 	return secret, cluster.NewPageKeys(reach, check), nil
 }
 
-// checkClusterKey returns a *UsageError if the other nodes of the cluster use another key.
+// checkClusterKey returns a *UsageError if the other nodes of the cluster use another key. Servers that do not answer,
+// for example because they elect a leader for the keys, are asked again. If they do not answer for long, the key is
+// checked before the first page is stored.
 func checkClusterKey(ctx context.Context, cfg *config.Config) error {
 	if copiesOf(cfg) != cluster.CopiesObjectStore {
 		return nil
@@ -62,8 +65,16 @@ func checkClusterKey(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	defer keys.Close()
-	err = keys.Check(ctx)
-	return cmp.Or(wrongStore(err), ClusterError(err))
+	for until := time.Now().Add(cluster.ElectionTime); ; sleep(ctx, republishPause) {
+		switch err := keys.Check(ctx); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, cluster.ErrNoQuorum):
+			return cmp.Or(wrongStore(err), ClusterError(err))
+		case time.Now().After(until):
+			return nil
+		}
+	}
 }
 
 // copiesOf returns where the pages of a node are, for cluster.Options.Copies.

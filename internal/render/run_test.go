@@ -112,7 +112,14 @@ addEventListener("scroll", () => { clearTimeout(timer); timer = setTimeout(() =>
 				return s.get(ctx, rawurl, kind)
 			}
 			doc := html(there+"a.html", `<link rel=icon href=icon.ico><body>`+c.body)
-			r, err := b.Run(t.Context(), doc, budget, get)
+			var r Result
+			var err error
+			for range 3 { // on a busy machine, a timer may be late
+				r, err = b.Run(t.Context(), doc, budget, get)
+				if err != nil || strings.Contains(string(r.HTML), "the tide is high") {
+					break
+				}
+			}
 			if err != nil || !strings.Contains(string(r.HTML), "the tide is high") || r.Unmade != 0 ||
 				len(s.asked) == 0 {
 				t.Errorf("%s: %s, %d not made, requests for %q, %v", c.name, r.HTML, r.Unmade, s.asked, err)
