@@ -155,7 +155,6 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestPeerVanishes(t *testing.T) {
-	t.Parallel() // it mostly waits
 	for stage, run := range stages {
 		for _, way := range []string{"connection closed", "server stopped", "frozen"} {
 			for _, side := range []string{"dialer", "listener"} {
