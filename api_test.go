@@ -145,7 +145,7 @@ func declarations(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// aliased returns the type of another package of which k is an alias, or nil.
+// aliased returns the type that k is an alias for, if it is one of another package; otherwise nil.
 func aliased(k *doc.Type) *ast.SelectorExpr {
 	for _, spec := range k.Decl.Specs {
 		if s := spec.(*ast.TypeSpec); s.Name.Name == k.Name && s.Assign.IsValid() {

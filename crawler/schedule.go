@@ -296,20 +296,27 @@ func (f *Frontier) timesOf(v *hostRecord, due time.Time, part *partition) times 
 }
 
 // HeldUntil returns the time before which a host must not be requested, by what this machine and
-// those that owned the host before have recorded; zero if there is none. names are those that the host
-// may have as a Lease.Host, at least one. A host that is not known under any of them may have been requested all the
-// same, for example because a page of another host redirects there. Visits wait for it anyway; it is for
-// other requests.
+// those that owned the host before have recorded, or the zero time. names are those that the host may
+// have as a Lease.Host, at least one. A host that is not known under any of them may have been
+// requested all the same, for example because a page of another host redirects there. Visits wait
+// for it anyway; it is for other requests.
 func (f *Frontier) HeldUntil(names ...string) (until time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	known := false
+	var stored []string // those that are not in the working set
+	for _, name := range names {
+		if h := f.hosts[name]; h != nil {
+			until = later(until, h.held)
+		} else {
+			stored = append(stored, name)
+		}
+	}
+	known := len(stored) < len(names)
+	if len(stored) == 0 {
+		return until, nil
+	}
 	err = f.view(func(tx *bbolt.Tx) error {
-		for _, name := range names {
-			if h := f.hosts[name]; h != nil {
-				known, until = true, later(until, h.held)
-				continue
-			}
+		for _, name := range stored {
 			b := tx.Bucket(bHosts).Get([]byte(name))
 			if b == nil {
 				continue
@@ -328,7 +335,7 @@ func (f *Frontier) HeldUntil(names ...string) (until time.Time, err error) {
 	return until, err
 }
 
-// partOf returns the open partition of a host, or nil if there is none or no journal.
+// partOf returns the partition of a host if it is open. It returns nil for a machine that crawls alone.
 func (f *Frontier) partOf(host string) *partition {
 	if !f.shared() {
 		return nil

@@ -2,14 +2,10 @@ package site
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -46,18 +42,13 @@ func TestCopiesWithoutQuorum(t *testing.T) {
 	}))
 	defer web.Close()
 	store := fakes3.Start(t)
-	secret := make([]byte, 32)
-	rand.Read(secret)
-	name := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(name, []byte(base64.StdEncoding.EncodeToString(secret)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": t.TempDir(), "cluster": servers.URL(), "node": "a",
-		"cluster_key_file": name, "delay": "0", "depth": -1, "allow_private": true, "lease": "10m", "lease_margin": "2m", "index": false}})
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": t.TempDir(), "cluster": servers.URL(),
+		"node": "a", "cluster_key_file": newClusterKey(t), "delay": "0", "depth": -1, "allow_private": true,
+		"lease": "10m", "lease_margin": "2m", "index": false}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.S3 = config.S3{Endpoint: store.URL, Bucket: fakes3.Bucket, Prefix: "p"}
+	cfg.S3 = fakeBucket(store)
 	failed := &awaitedURL{url: web.URL + "/one", logged: make(chan struct{})}
 	s, err := Open(cfg, Options{Create: true, Log: slog.New(failed)})
 	if err != nil {

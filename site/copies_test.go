@@ -37,17 +37,23 @@ func setStoreKeys(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 }
 
-// newCopied makes an archive with copies in a bucket.
-func newCopied(t *testing.T, s config.S3) *copied {
+// newClusterKey writes a key of a cluster into a file, and returns the name of the file.
+func newClusterKey(t *testing.T) (name string) {
 	t.Helper()
 	secret := make([]byte, 32)
 	rand.Read(secret)
-	name := filepath.Join(t.TempDir(), "key")
+	name = filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(name, []byte(base64.StdEncoding.EncodeToString(secret)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return name
+}
+
+// newCopied makes an archive with copies in a bucket.
+func newCopied(t *testing.T, s config.S3) *copied {
+	t.Helper()
 	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": t.TempDir(), "cluster": natstest.One(t),
-		"node": "a", "cluster_key_file": name}})
+		"node": "a", "cluster_key_file": newClusterKey(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

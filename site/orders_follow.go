@@ -21,16 +21,14 @@ func (s *session) followOrders(ctx context.Context) (end func(), err error) {
 	o := s.site.orders
 	list := n.Orders()
 	var endFollowing func()
-	for until := time.Now().Add(cluster.ElectionTime); ; sleep(ctx, republishPause) {
+	// this node has joined, so the servers answer; some of their streams may still elect a leader
+	if err = cluster.AskAgain(ctx, cluster.ElectionTime, func() (err error) {
 		endFollowing, err = o.begin(ctx, ctx, list, s.executor)
-		if err == nil {
-			break
-		}
-		// this node has joined, so the servers answer; some of their streams may still elect a leader
-		if !errors.Is(err, cluster.ErrNoQuorum) || ctx.Err() != nil || time.Now().After(until) {
-			return nil, err
-		}
+		return err
+	}, func(err error) {
 		s.log.Warn("the servers of the cluster do not give the orders; they are asked again", "error", err)
+	}); err != nil {
+		return nil, err
 	}
 	endAnswers, err := s.answerReadings(ctx, list)
 	if err != nil {

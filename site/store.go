@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
@@ -65,16 +64,14 @@ func checkClusterKey(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	defer keys.Close()
-	for until := time.Now().Add(cluster.ElectionTime); ; sleep(ctx, republishPause) {
-		switch err := keys.Check(ctx); {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !errors.Is(err, cluster.ErrNoQuorum):
-			return cmp.Or(wrongStore(err), ClusterError(err))
-		case time.Now().After(until):
-			return nil
-		}
+	err = cluster.AskAgain(ctx, cluster.ElectionTime, func() error { return keys.Check(ctx) }, nil)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, cluster.ErrNoQuorum):
+		return nil
 	}
+	return cmp.Or(wrongStore(err), ClusterError(err))
 }
 
 // copiesOf returns where the pages of a node are, for cluster.Options.Copies.

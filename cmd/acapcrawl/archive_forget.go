@@ -148,7 +148,8 @@ func (c *Command) runForget(ctx context.Context, cfg *config.Config, r forgetReq
 	return nothingForgotten(sum, r.Older > 0)
 }
 
-// nothingForgotten returns an error for each argument of which there was nothing to erase; nil if there is none.
+// nothingForgotten returns an error that names each argument without anything to erase. It returns nil if there is no
+// such argument.
 func nothingForgotten(sum site.ForgetSummary, older bool) error {
 	var none []error
 	for _, of := range sum.Of {

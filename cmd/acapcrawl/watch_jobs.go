@@ -258,7 +258,8 @@ func (s *jobStarter) start(ctx context.Context, j *scheduledJob) error {
 	j.notBefore = time.Now().Add(tryJob)
 	var out bytes.Buffer
 	verb := Command{Stdin: strings.NewReader(""), Stdout: &out, Env: s.command.Env,
-		Stderr: newProgress(s.command.Stderr).ofJob(j.Name), Resolver: s.command.Resolver, dir: s.command.dir, configText: s.plan.cfg.Text()}
+		Stderr: newProgress(s.command.Stderr).ofJob(j.Name), Resolver: s.command.Resolver, dir: s.command.dir,
+		configText: s.plan.cfg.Text()}
 	status := verb.Main(ctx, slices.Concat([]string{"crawl", "--json"}, s.request.Flags, []string{"--", j.Name}))
 	var sum crawler.Summary
 	if status == statusDone {

@@ -125,6 +125,24 @@ func unreachable(err error) error {
 	return err
 }
 
+// AskAgain calls fn, and calls it again while it fails with ErrNoQuorum: servers that can be reached do not answer while
+// they elect a leader. It makes no further attempt after the time limit. failed is called before each repetition; it
+// may be nil.
+func AskAgain(ctx context.Context, limit time.Duration, fn func() error, failed func(error)) error {
+	for until := time.Now().Add(limit); ; {
+		err := fn()
+		if !errors.Is(err, ErrNoQuorum) || time.Now().After(until) {
+			return err
+		}
+		if failed != nil {
+			failed(err)
+		}
+		if wait(ctx, retryPause) != nil {
+			return err
+		}
+	}
+}
+
 // open opens the stores of the cluster. The error is errNoCluster if there is none, also if another node is making the
 // stores at this moment and some are still missing.
 func (l *link) open(ctx context.Context, clock Clock) error {

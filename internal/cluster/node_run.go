@@ -68,7 +68,7 @@ type rounds struct {
 	seen    string        // the members and the table at the last round
 	view    view
 	failing bool  // the last round has failed
-	stored  []int // partitions that the frontier has of an earlier process, of which this one knows no owner yet
+	stored  []int // partitions that an earlier process left in the frontier and whose owner is not known yet
 	slots   chan struct{}
 	chores  chan struct{} // has a value while a goroutine does chores
 	// Held while the node says whether it is idle: from the moment at which this is found out until the answer.

@@ -287,8 +287,8 @@ func TestNodesShareAndLeave(t *testing.T) {
 	eventually(t, "b has all partitions", func() bool { return len(fb.owned()) == 9 })
 }
 
-// A node that was killed has partitions in its frontier that another node owns when it starts again. It removes them, so
-// that it does not report their addresses.
+// A node that was killed has partitions in its frontier that another node owns when it starts again. It removes them,
+// so that it does not report their addresses.
 func TestNodeLosesStored(t *testing.T) {
 	o := testOptions(natstest.One(t), "a", testSettings(4))
 	a, fa := startNode(t, o)

@@ -47,8 +47,8 @@ func TestOneReplica(t *testing.T) {
 	awaitReplicas(t, o, Replicas{1, 1})
 }
 
-// TestReplicasBehind checks that a replica that is behind for a moment counts as complete, and that one that stays behind
-// or does not run does not.
+// TestReplicasBehind checks that a replica that is behind for a moment counts as complete, and that one that stays
+// behind or does not run does not.
 func TestReplicasBehind(t *testing.T) {
 	for what, c := range map[string]struct {
 		current int // the only look at which the replica is complete; -1: at every look

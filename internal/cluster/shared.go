@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ReadSettings returns the settings of a cluster. found is false if the servers have no cluster yet. Servers that can be
-// reached but have no quorum are asked again for ElectionTime; waiting is called before, if it is not nil.
+// ReadSettings returns the settings of a cluster. found is false if the servers have no cluster yet. Servers that can
+// be reached but have no quorum are asked again for ElectionTime; waiting is called before, if it is not nil.
 func ReadSettings(ctx context.Context, o Options, waiting func()) (s Settings, found bool, err error) {
 	return readSettings(ctx, o, waiting, ElectionTime)
 }
@@ -22,27 +22,22 @@ func readSettings(ctx context.Context, o Options, waiting func(), limit time.Dur
 	}
 	l := &link{nc: nc}
 	defer l.close()
-	for since := o.clock().Elapsed(); ; {
+	err = AskAgain(ctx, limit, func() (err error) {
 		if err = l.open(ctx, o.clock()); err == nil {
 			s, _, err = l.settings(ctx)
 		}
-		switch {
-		case err == nil:
-			return s, true, nil
-		case errors.Is(err, errNoCluster):
-			return s, false, nil
-		case !errors.Is(err, ErrNoQuorum), o.clock().Elapsed()-since > limit:
-			return s, false, err
-		}
+		return err
+	}, func(error) {
 		if waiting != nil {
 			waiting()
 			waiting = nil
 		}
 		l.closeBuckets()
-		if wait(ctx, retryPause) != nil {
-			return s, false, err
-		}
+	})
+	if errors.Is(err, errNoCluster) {
+		return s, false, nil
 	}
+	return s, err == nil, err
 }
 
 // UnknownError means that a setting is not one of those that all nodes of a cluster share.

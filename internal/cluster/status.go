@@ -202,7 +202,7 @@ func (n *Node) answerStatus(msg *nats.Msg) {
 
 func (a answerOfNode) respond(msg *nats.Msg) {
 	if text, err := json.Marshal(a); err == nil {
-		_ = msg.Respond(text) // without an answer whoever asks does not list the node
+		_ = msg.Respond(text) // if it fails, the list of nodes that was asked for lacks this one
 	}
 }
 

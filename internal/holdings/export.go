@@ -70,7 +70,7 @@ var ErrErased = errors.New("erased while it was exported")
 // Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order in which
 // they were stored. For each it writes request, response, the rendered document as conversion, and,
 // as metadata, the decisions and the resources from which scripts made the rendered document. A
-// response with the same body as an earlier one of the same address becomes a revisit record. A page of which a part
+// response with the same body as an earlier one of the same address becomes a revisit record. A page with a part that
 // may not be preserved now is left out, with its rendered document. Export makes no request. It calls
 // told, which may be nil, for every selected capture, except those erased during the export. After
 // an error the output must not be used. If the error is ErrErased, the output contains data that has

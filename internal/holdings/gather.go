@@ -142,7 +142,7 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	e.barredData = j.barred
 	for _, source := range r.Kept.Of[terms.Data] {
 		if e.barredData != nil {
-			return e, nil
+			break
 		}
 		if e.barredData, err = j.barredData(source); err != nil {
 			return e, err

@@ -397,7 +397,8 @@ func TestImportForgotten(t *testing.T) {
 		foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String())
 	s.take(old, ImportOptions{})
 	for _, at := range []string{a, b} {
-		if _, is, err := s.Forget(t.Context(), at, archive.Tombstone{Reason: archive.ReasonForgotten, Why: takenDown}, time.Time{}, false); !is || err != nil {
+		if _, is, err := s.Forget(t.Context(), at, archive.Tombstone{Reason: archive.ReasonForgotten, Why: takenDown},
+			time.Time{}, false); !is || err != nil {
 			t.Fatal(is, err)
 		}
 	}
