@@ -12,6 +12,7 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -67,6 +68,15 @@ func (s *Server) Change(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn()
+}
+
+// Settle lets all requests see all changes so far at once, and ends Lag.
+func (s *Server) Settle() {
+	s.Change(func() {
+		s.Lag = 0
+		s.read.settle(math.MaxInt)
+		s.listed.settle(math.MaxInt)
+	})
 }
 
 // change is a change of an object.
