@@ -3,6 +3,7 @@ package crawler
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -145,18 +146,22 @@ type HostQueue struct {
 }
 
 // EachQueue calls fn for each seed and host that has queued addresses, in the order of the numbers of seeds, then of
-// hosts. It leaves a transaction open during the calls, so fn must be fast and must not use the frontier.
+// hosts. If machines share the crawl, it leaves out hosts whose partition is not adopted. It leaves a transaction open during the calls, so fn must be fast and must not use the frontier.
 func (f *Frontier) EachQueue(fn func(HostQueue) error) error {
 	busy := map[string]bool{}
 	f.mu.Lock()
 	for name, h := range f.hosts {
 		busy[name] = h.busy > 0
 	}
+	owned := maps.Clone(f.partitions)
 	f.mu.Unlock()
 	return f.view(func(tx *bbolt.Tx) error {
 		hosts := tx.Bucket(bHosts)
 		return tx.Bucket(bFound).ForEach(func(k, v []byte) error {
 			from, host := splitFound(k)
+			if f.shared() && owned[f.o.Journal.Partition(host)] == nil {
+				return nil
+			}
 			q := HostQueue{Host: host, From: from, Count: int(binary.BigEndian.Uint64(v)),
 				Busy: busy[host]}
 			if v := hosts.Get([]byte(host)); v != nil {

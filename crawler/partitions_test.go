@@ -380,8 +380,18 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// A file of several machines can be read without a journal, but not changed. A file of one machine
-// cannot be shared.
+// queuedHosts returns the hosts that EachQueue lists.
+func queuedHosts(t testing.TB, f *Frontier) (hosts []string) {
+	t.Helper()
+	must(t, f.EachQueue(func(q HostQueue) error {
+		hosts = append(hosts, q.Host)
+		return nil
+	}))
+	return hosts
+}
+
+// A file of several machines can be read without a journal, but not changed. With one, the queue has only hosts of
+// partitions that are adopted. A file of one machine cannot be shared.
 func TestSharedFiles(t *testing.T) {
 	_, s, o := newShared(t)
 	a := newMachine(t, s, o, 0)
@@ -397,7 +407,19 @@ func TestSharedFiles(t *testing.T) {
 	if _, err := f.Next(t.Context()); !errors.Is(err, errForeign) {
 		t.Error(err)
 	}
+	if hosts := queuedHosts(t, f); !slices.Equal(hosts, []string{"h.0"}) {
+		t.Errorf("without a journal, the queue has %q", hosts)
+	}
 	must(t, f.Close())
+	b := openMachine(t, s, a.name, o)
+	if hosts := queuedHosts(t, b.Frontier); hosts != nil {
+		t.Errorf("before the partition is adopted, the queue has %q", hosts)
+	}
+	must(t, s.adopt(b.Frontier, b.j, 0))
+	if hosts := queuedHosts(t, b.Frontier); !slices.Equal(hosts, []string{"h.0"}) {
+		t.Errorf("the queue has %q", hosts)
+	}
+	must(t, b.Close())
 	f = newFrontier(t, FrontierOptions{})
 	must(t, f.Close())
 	o.Journal = s.machine()
