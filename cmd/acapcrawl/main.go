@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"runtime"
 
 	"golang.org/x/term"
 
@@ -15,7 +16,8 @@ func main() { run(nil) }
 
 // run runs the program and exits. clock is the clock of a node of a cluster; nil: that of the machine.
 func run(clock cluster.Clock) {
-	log.SetOutput(io.Discard) // some libraries write text from servers to the standard logger
+	runtime.MemProfileRate = 0 // the server of NATS links net/http/pprof, so Go would record a sample of all allocations
+	log.SetOutput(io.Discard)  // some libraries write text from servers to the standard logger
 	stderr := newProgress(os.Stderr)
 	ctx, stop := untilInterrupted(context.Background(), stderr)
 	c := Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Env: os.Environ(), clock: clock}
