@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
@@ -28,7 +29,7 @@ func SURT(address string) string {
 	if u.host = surtHost(u.host); u.host != "" {
 		u.path = surtPath(u.path)
 	}
-	u.path = stripSession(strings.ToLower(escape(u.path)), pathSessions)
+	u.path = stripSession(strings.ToLower(escape(u.path)), pathSessions())
 	if len(u.path) > 1 {
 		u.path = strings.TrimSuffix(u.path, "/")
 	}
@@ -38,7 +39,7 @@ func SURT(address string) string {
 		slices.Reverse(labels)
 		key = strings.Join(labels, ",") + u.port() + ")"
 	}
-	query := sortedQuery(strings.ToLower(stripSession(escape(unescape(u.query)), querySessions)))
+	query := sortedQuery(strings.ToLower(stripSession(escape(unescape(u.query)), querySessions())))
 	if query == "" {
 		return key + u.path
 	}
@@ -222,19 +223,23 @@ func surtPath(path string) string {
 }
 
 // The session ids that SURT removes. Groups 1 and 2 match the text before and after a session id;
-// that text is kept.
+// that text is kept. They are compiled when the first URL is converted.
 var (
-	pathSessions = []*regexp.Regexp{
-		regexp.MustCompile(`(?is)^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`),
-		regexp.MustCompile(`(?is)^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`),
-	}
-	querySessions = []*regexp.Regexp{
-		regexp.MustCompile(`(?is)^(.*)jsessionid=[0-9a-z]{32}(?:&(.*))?$`),
-		regexp.MustCompile(`(?is)^(.*)phpsessid=[0-9a-z]{32}(?:&(.*))?$`),
-		regexp.MustCompile(`(?is)^(.*)sid=[0-9a-z]{32}(?:&(.*))?$`),
-		regexp.MustCompile(`(?is)^(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&(.*))?$`),
-		regexp.MustCompile(`(?is)^(.*)cfid=[^&]+&cftoken=[^&]+(?:&(.*))?$`),
-	}
+	pathSessions = sync.OnceValue(func() []*regexp.Regexp {
+		return []*regexp.Regexp{
+			regexp.MustCompile(`(?is)^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`),
+			regexp.MustCompile(`(?is)^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`),
+		}
+	})
+	querySessions = sync.OnceValue(func() []*regexp.Regexp {
+		return []*regexp.Regexp{
+			regexp.MustCompile(`(?is)^(.*)jsessionid=[0-9a-z]{32}(?:&(.*))?$`),
+			regexp.MustCompile(`(?is)^(.*)phpsessid=[0-9a-z]{32}(?:&(.*))?$`),
+			regexp.MustCompile(`(?is)^(.*)sid=[0-9a-z]{32}(?:&(.*))?$`),
+			regexp.MustCompile(`(?is)^(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&(.*))?$`),
+			regexp.MustCompile(`(?is)^(.*)cfid=[^&]+&cftoken=[^&]+(?:&(.*))?$`),
+		}
+	})
 )
 
 func stripSession(text string, sessions []*regexp.Regexp) string {

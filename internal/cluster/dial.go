@@ -230,12 +230,12 @@ func opError(op, subject string, err error) error {
 // nats.CustomInboxPrefix must begin with _INBOX, too.
 var inboxPattern = regexp.MustCompile(`^_INBOX[A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+){1,16}$`)
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // ValidName returns an error if name cannot be the name of a node. A valid name is one token of a NATS subject, a
 // key of a NATS bucket and a file name.
 func ValidName(name string) error {
-	if !namePattern.MatchString(name) {
+	if len(name) > 64 || !namePattern.MatchString(name) {
 		return fmt.Errorf("node name %q: use 1 to 64 letters, digits, - or _", name)
 	}
 	return nil

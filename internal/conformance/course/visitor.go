@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	productToken = regexp.MustCompile(`^[A-Za-z0-9!$%&'+.^_|~-]{1,64}$`)
+	productToken = regexp.MustCompile(`^[A-Za-z0-9!$%&'+.^_|~-]+$`)
 	compatible   = regexp.MustCompile(`compatible; *([^;/() ]+)`)
 	// matches the comment of (Applebot/0.1; +http://www.apple.com/go/applebot)
 	introduced = regexp.MustCompile(`\(([^;/() ]+)(?:/[^;() ]*)?; *\+?https?:`)
@@ -16,7 +16,9 @@ var (
 )
 
 // Name reports whether s can be a crawler's name in robots.txt and on pages of the course.
-func Name(s string) bool { return productToken.MatchString(s) && strings.ContainsFunc(s, letter) }
+func Name(s string) bool {
+	return len(s) <= 64 && productToken.MatchString(s) && strings.ContainsFunc(s, letter)
+}
 
 // platforms are product tokens, in lower case, that name a platform or an engine instead of a
 // crawler.
