@@ -3,16 +3,19 @@ package policy
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // ownClause matches the reasons that this package gives why a file could not be read. All others are errors of
 // the network.
-var ownClause = regexp.MustCompile(`^(HTTP status \d+( without Location)?|the answer broke off after \d+ bytes|` +
-	`more than \d+ redirects|it redirects .*|nothing is requested, .*|.* was never read|` +
-	`it was not read for this crawler|robots\.txt (refers to more than \d+ files|does not permit it: .*|` +
-	`is too complex to be judged)|no policy is known)$`)
+var ownClause = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(HTTP status \d+( without Location)?|the answer broke off after \d+ bytes|` +
+		`more than \d+ redirects|it redirects .*|nothing is requested, .*|.* was never read|` +
+		`it was not read for this crawler|robots\.txt (refers to more than \d+ files|does not permit it: .*|` +
+		`is too complex to be judged)|no policy is known)$`)
+})
 
 // PublicWhy returns what every reader may know of why, the reason why a file could not be read. An error of the
 // network may name machines of the operator, so PublicWhy returns only that there was no answer.
@@ -23,7 +26,7 @@ func PublicWhy(why string) string {
 			return context + PublicWhy(rest)
 		}
 	}
-	if why == "" || ownClause.MatchString(why) {
+	if why == "" || ownClause().MatchString(why) {
 		return why
 	}
 	return "it could not be reached"

@@ -123,7 +123,7 @@ func (t *tarball) create(name string, size int64) (io.Writer, error) {
 		return nil, err
 	}
 	t.name, t.sum = name, sha256.New()
-	if leftOut.MatchString(name) && t.since[name] != "" && size <= maxLeftOut {
+	if leftOut().MatchString(name) && t.since[name] != "" && size <= maxLeftOut {
 		t.held = &bytes.Buffer{}
 		return io.MultiWriter(t.held, t.sum), nil
 	}

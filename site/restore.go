@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -145,21 +146,18 @@ func moveRestored(temporary, dir string, exists bool) error {
 	return errors.Join(os.Remove(temporary), disk.Sync(dir))
 }
 
-// backupFiles matches the names of files that a backup may contain. See inBackup.
-var backupFiles = regexp.MustCompile(
-	`^(backup\.json|crawler\.json|SHA256SUMS|` +
+// backupFiles matches the names of files that a backup may contain.
+var backupFiles = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(backup\.json|crawler\.json|SHA256SUMS|` +
 		`(archive|keys|policy|actions|frontier)\.db|bodies/[0-9]{8,10}|` +
-		`index/(index_meta\.json|store/(root\.bolt|[0-9a-f]+\.zap)))$`)
-
-// inBackup reports whether a backup may contain a file with that name. The limit is not in the expression, which
-// would become large, and each start of the program slower.
-func inBackup(name string) bool {
-	return len(name) <= len("index/store/")+32+len(".zap") && backupFiles.MatchString(name)
-}
+		`index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
+})
 
 // leftOut matches the names of files that a backup may leave out if an earlier one contains them.
 // These files rarely change.
-var leftOut = regexp.MustCompile(`^(bodies/[0-9]{8,10}|index/store/[0-9a-f]+\.zap)$`)
+var leftOut = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(bodies/[0-9]{8,10}|index/store/[0-9a-f]{1,32}\.zap)$`)
+})
 
 // needed lists the files that every backup contains.
 var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json",
@@ -211,7 +209,7 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string, held map[string
 			return about, fmt.Errorf("it is damaged, or no backup: %w", err)
 		case sparse(head):
 			return about, fmt.Errorf("it is no backup: %q has holes, so a small file would fill the disk", head.Name)
-		case head.Typeflag != tar.TypeReg || !inBackup(head.Name):
+		case head.Typeflag != tar.TypeReg || !backupFiles().MatchString(head.Name):
 			return about, fmt.Errorf("it is no backup: it holds %q", head.Name)
 		case digests[head.Name] != "" || sums != nil:
 			return about, fmt.Errorf("it is no backup: %q comes twice, or after its end", head.Name)
@@ -328,9 +326,9 @@ func complete(dir string, held, digests map[string]string, sums []byte) error {
 	for name, sum := range want {
 		got := digests[name]
 		switch {
-		case got == "" && leftOut.MatchString(name) && held[name] != sum:
+		case got == "" && leftOut().MatchString(name) && held[name] != sum:
 			return fmt.Errorf("%w: %s", errLeftOut, name)
-		case got == "" && leftOut.MatchString(name):
+		case got == "" && leftOut().MatchString(name):
 		case got != sum:
 			return fmt.Errorf("it is damaged: %s is not what was written", name)
 		}
@@ -361,7 +359,7 @@ func parseSums(sums []byte) (map[string]string, error) {
 	digests := map[string]string{}
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(sums, []byte("\n")), []byte("\n")) {
 		sum, name, _ := strings.Cut(string(line), "  ")
-		if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size || !inBackup(name) {
+		if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size || !backupFiles().MatchString(name) {
 			return nil, fmt.Errorf("it is damaged, or no backup: %s contains the line %q", backupSums, line)
 		}
 		digests[name] = sum

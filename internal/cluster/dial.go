@@ -111,7 +111,7 @@ func (o Streams) Listen(nc *nats.Conn, subject string) (net.Listener, error) {
 
 // receive answers the first message of a dialer.
 func (l *listener) receive(m *nats.Msg) {
-	if !inboxPattern.MatchString(m.Reply) {
+	if !inboxPattern().MatchString(m.Reply) {
 		return // A reply to another subject could do harm there, with the rights of this node.
 	}
 	f, err := decodeFrame(m.Data)
@@ -228,7 +228,9 @@ func opError(op, subject string, err error) error {
 
 // inboxPattern matches the subjects at which the ends of a stream receive. A prefix that is set with
 // nats.CustomInboxPrefix must begin with _INBOX, too.
-var inboxPattern = regexp.MustCompile(`^_INBOX[A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+){1,16}$`)
+var inboxPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^_INBOX[A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+){1,16}$`)
+})
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 

@@ -82,7 +82,7 @@ func (s *stream) run(subject string, first frame, ready func()) {
 // subscribe begins to receive.
 func (s *stream) subscribe() error {
 	inbox, size := s.nc.NewInbox(), s.nc.MaxPayload()
-	if !inboxPattern.MatchString(inbox) {
+	if !inboxPattern().MatchString(inbox) {
 		return fmt.Errorf("inbox %s does not begin with _INBOX", inbox)
 	}
 	if size < 512 && !s.nc.IsClosed() {
@@ -203,7 +203,7 @@ func (s *stream) receive(m *nats.Msg) {
 			err = fmt.Errorf("%w: the end is message %d instead of %d", ErrLost, f.seq, s.received)
 		case s.peer != "":
 			err = s.handle(f)
-		case f.kind == frameAccept && f.seq == 0 && inboxPattern.MatchString(m.Reply):
+		case f.kind == frameAccept && f.seq == 0 && inboxPattern().MatchString(m.Reply):
 			s.open(m.Reply, f.silence)
 		default:
 			err = fmt.Errorf("%w: no answer of a listener", ErrProtocol)
