@@ -146,7 +146,8 @@ type HostQueue struct {
 }
 
 // EachQueue calls fn for each seed and host that has queued addresses, in the order of the numbers of seeds, then of
-// hosts. If machines share the crawl, it leaves out hosts whose partition is not adopted. It leaves a transaction open during the calls, so fn must be fast and must not use the frontier.
+// hosts. If machines share the crawl, it skips hosts whose partition is not adopted. A transaction is open during the
+// calls, so fn must be fast and must not use the frontier.
 func (f *Frontier) EachQueue(fn func(HostQueue) error) error {
 	busy := map[string]bool{}
 	f.mu.Lock()

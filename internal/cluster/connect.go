@@ -125,9 +125,9 @@ func unreachable(err error) error {
 	return err
 }
 
-// AskAgain calls fn, and calls it again while it fails with ErrNoQuorum: servers that can be reached do not answer while
-// they elect a leader. It makes no further attempt after the time limit. failed is called before each repetition; it
-// may be nil.
+// AskAgain calls fn, and calls it again while it fails with ErrNoQuorum: servers that can be reached do not answer
+// while they elect a leader. It makes no further attempt after the time limit. failed is called before each repetition;
+// it may be nil.
 func AskAgain(ctx context.Context, limit time.Duration, fn func() error, failed func(error)) error {
 	for until := time.Now().Add(limit); ; {
 		err := fn()

@@ -73,8 +73,9 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	return rendered, nil
 }
 
-// takenDownSource looks for a script, or for data, that the rendered document of x was made from and that is taken down
-// or was taken down after x was received. It returns its address, or "". It ignores resources whose policy is not known.
+// takenDownSource looks for a script, or for data, that the rendered document of x was made from and that is taken
+// down or was taken down after x was received. It returns its address, or "". It ignores resources whose policy is not
+// known.
 func (m *importer) takenDownSource(x *incoming) (string, error) {
 	for _, source := range slices.Concat(x.made, x.ran) {
 		if terms.TakenDown(m.ctx, m.o.Policies, source) != nil {
