@@ -38,15 +38,7 @@ func (ix *Index) Snapshot() (s *Snapshot, err error) {
 			release()
 		}
 	}()
-	inner, err := held.Advanced()
-	if err != nil {
-		return nil, err
-	}
-	store, ok := inner.(*scorch.Scorch)
-	if !ok {
-		return nil, fmt.Errorf("index %s cannot be copied: it is of another kind, %T", ix.dir, inner)
-	}
-	view, ok := store.CopyReader().(*scorch.IndexSnapshot)
+	view, ok := held.CopyReader().(*scorch.IndexSnapshot)
 	if !ok || view == nil {
 		return nil, fmt.Errorf("index %s cannot be copied: %w", ix.dir, ErrClosed)
 	}
@@ -92,7 +84,7 @@ func (s *Snapshot) Copy(ctx context.Context, create func(name string, size int64
 			return err
 		}
 	}
-	return copyFile(ctx, filepath.Join(s.dir, metaFile), metaFile, create)
+	return nil
 }
 
 func copyFile(ctx context.Context, from, name string, create func(string, int64) (io.Writer, error)) error {

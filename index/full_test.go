@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleveindex "github.com/blevesearch/bleve_index_api"
 	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 
@@ -24,33 +24,31 @@ import (
 // fullDisk is an index on a full disk. Failing changes return an error like those of bleve, which
 // contains the text of the system's error and does not wrap it.
 type fullDisk struct {
-	library
+	store
 	batch, remove, set bool // which kinds of changes fail
 }
 
-type library = bleve.Index // an embedded field named Index would hide the method Index
-
 var errFull = fmt.Errorf("write 000000000001.zap: %v", syscall.ENOSPC)
 
-func (f fullDisk) Batch(b *bleve.Batch) error {
+func (f fullDisk) Batch(b *bleveindex.Batch) error {
 	if f.batch {
 		return errFull
 	}
-	return f.library.Batch(b)
+	return f.store.Batch(b)
 }
 
 func (f fullDisk) Delete(id string) error {
 	if f.remove {
 		return errFull
 	}
-	return f.library.Delete(id)
+	return f.store.Delete(id)
 }
 
 func (f fullDisk) SetInternal(key, value []byte) error {
 	if f.set {
 		return errFull
 	}
-	return f.library.SetInternal(key, value)
+	return f.store.SetInternal(key, value)
 }
 
 // TestFullDisk checks that every change of the index on a full disk returns an error that disk.Full
@@ -76,7 +74,7 @@ func TestFullDisk(t *testing.T) {
 			ix := fresh(t)
 			put(t, ix, Document{URL: at("old"), Text: "harbour"})
 			before := ix.held
-			c.full.library = before
+			c.full.store = before
 			ix.held = c.full
 			if err := c.change(ix); !disk.Full(err) {
 				t.Errorf("the error does not say that the disk is full: %v", err)

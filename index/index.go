@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,7 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
 	bleveindex "github.com/blevesearch/bleve_index_api"
 
 	"github.com/acapcrawl/acapcrawl/index/segment"
@@ -28,13 +30,13 @@ const (
 	lockWait   = "1s"                 // long enough for a process that is ending to release its lock
 	batchDocs  = segment.MaxDocuments // maximum number of documents in one batch
 	batchBytes = 16 << 20             // maximum bytes of text in one batch; a larger document is a batch by itself
-	metaFile   = "index_meta.json"
 	versionKey = "version"
+	workers    = 4 // number of goroutines that analyse documents
 )
 
-// Version is the version of the storage format of documents. If another version made an index, the
-// caller must put all documents again: until then queries may miss some of them.
-const Version = "6"
+// Version is the version of the storage format of documents and of their terms. If another version
+// made an index, the caller must put all documents again: until then queries may miss some of them.
+const Version = "7"
 
 // Index is an open index directory.
 type Index struct {
@@ -47,26 +49,26 @@ type Index struct {
 	compacting sync.Mutex // held by the running Compact
 
 	mu   sync.RWMutex // locked for reading during each use of held
-	held bleve.Index  // nil when closed
+	held store        // nil when closed
+
+	queue *bleveindex.AnalysisQueue // goroutines that analyse documents
+}
+
+// store is a *scorch.Scorch, the index of bleve without its query language and mappings.
+type store interface {
+	bleveindex.Index
+	ForceMerge(ctx context.Context, plan *mergeplan.MergePlanOptions) error
+	CopyReader() bleveindex.CopyReader
 }
 
 // use prevents the index from being closed until release is called.
-func (ix *Index) use() (held bleve.Index, release func(), err error) {
+func (ix *Index) use() (held store, release func(), err error) {
 	ix.mu.RLock()
 	if ix.held == nil {
 		ix.mu.RUnlock()
 		return nil, nil, ErrClosed
 	}
 	return ix.held, ix.mu.RUnlock, nil
-}
-
-// reader returns a view of the current state of the index. The caller must close it.
-func reader(held bleve.Index) (bleveindex.IndexReader, error) {
-	inner, err := held.Advanced()
-	if err != nil {
-		return nil, err
-	}
-	return inner.Reader()
 }
 
 // MadeBy returns the version of the format of the stored documents. If they have several versions,
@@ -78,7 +80,12 @@ func (ix *Index) MadeBy() (version string, err error) {
 		return "", err
 	}
 	defer release()
-	value, err := held.GetInternal([]byte(versionKey))
+	view, err := held.Reader()
+	if err != nil {
+		return "", failure(ix.dir, err)
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	value, err := view.GetInternal([]byte(versionKey))
 	if value == nil {
 		return "1", err
 	}
@@ -87,7 +94,7 @@ func (ix *Index) MadeBy() (version string, err error) {
 
 // SetMadeBy records that all documents are stored in the format of that version.
 func (ix *Index) SetMadeBy(version string) error {
-	return ix.write(func(held bleve.Index) error {
+	return ix.write(func(held store) error {
 		return ix.writeError("written", held.SetInternal([]byte(versionKey), []byte(version)))
 	})
 }
@@ -101,6 +108,7 @@ func (ix *Index) Close() error {
 	}
 	held := ix.held
 	ix.held = nil
+	defer ix.queue.Close()
 	return held.Close()
 }
 
@@ -108,16 +116,14 @@ func (ix *Index) Close() error {
 // document with this URL is stored. When Put returns nil, the documents are on disk. After an error
 // some of them may be stored, and the caller must put all of them again.
 func (ix *Index) Put(docs ...Document) error {
-	return ix.write(func(held bleve.Index) error {
+	return ix.write(func(held store) error {
 		for len(docs) > 0 {
-			batch, bytes, n := held.NewBatch(), 0, 0
+			batch, bytes, n := bleveindex.NewBatch(), 0, 0
 			for ; n < len(docs) && n < batchDocs && (n == 0 || bytes+len(docs[n].Text) <= batchBytes); n++ {
 				if docs[n].URL == "" {
 					return errors.New("index: a document without URL cannot be kept")
 				}
-				if err := batch.IndexAdvanced(ix.document(docs[n])); err != nil {
-					return fmt.Errorf("index: %s cannot be analysed: %w", docs[n].URL, err)
-				}
+				batch.Update(ix.document(docs[n]))
 				bytes += len(docs[n].Text)
 			}
 			if err := held.Batch(batch); err != nil {
@@ -132,9 +138,9 @@ func (ix *Index) Put(docs ...Document) error {
 // Delete removes documents; it ignores a URL that is not in the index. When it returns, no query
 // finds the documents. After Compact, the files contain no data of these documents.
 func (ix *Index) Delete(urls ...string) error {
-	return ix.write(func(held bleve.Index) error {
+	return ix.write(func(held store) error {
 		for group := range slices.Chunk(urls, batchDocs) {
-			batch := held.NewBatch()
+			batch := bleveindex.NewBatch()
 			for _, u := range group {
 				batch.Delete(u)
 			}
@@ -148,7 +154,7 @@ func (ix *Index) Delete(urls ...string) error {
 
 // write calls fn, which changes the index. If the disk is full or a merge failed, write opens the
 // index again: otherwise bleve would retry the failed batch or merge before any other.
-func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
+func (ix *Index) write(fn func(held store) error) (err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
 	if err != nil {
@@ -170,22 +176,23 @@ func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 
 // reopen opens the index again, unless another call has already replaced held. If that fails, the
 // index is closed.
-func (ix *Index) reopen(held bleve.Index) error {
+func (ix *Index) reopen(held store) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	if ix.held != held {
 		return nil
 	}
 	ix.held = nil
-	if err := held.Close(); err != nil {
-		return failure(ix.dir, err)
+	err := held.Close()
+	if err == nil {
+		var again *scorch.Scorch
+		if again, err = ix.open(); err == nil {
+			ix.held = again
+			return nil
+		}
 	}
-	again, err := open(ix.dir, false, ix.mergeFailed)
-	if err != nil {
-		return failure(ix.dir, err)
-	}
-	ix.held = again
-	return nil
+	ix.queue.Close()
+	return failure(ix.dir, err)
 }
 
 // writeError converts an error that bleve returned for a change of the index. For a nil error it
@@ -230,7 +237,12 @@ func (ix *Index) Count() (n uint64, err error) {
 		return 0, err
 	}
 	defer release()
-	if n, err = held.DocCount(); err != nil {
+	view, err := held.Reader()
+	if err != nil {
+		return 0, failure(ix.dir, err)
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	if n, err = view.DocCount(); err != nil {
 		return 0, failure(ix.dir, err)
 	}
 	return n, nil
@@ -271,7 +283,7 @@ func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader,
 		return nil, nil, err
 	}
 	defer release()
-	view, err = reader(held)
+	view, err = held.Reader()
 	if err != nil {
 		return nil, nil, err
 	}

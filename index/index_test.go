@@ -194,6 +194,40 @@ func TestPolish(t *testing.T) {
 	expect(t, ix, `"leżą książka"`)
 }
 
+// TestCroatian checks that the forms of a word find each other, and that similar words do not.
+func TestCroatian(t *testing.T) {
+	ix := fresh(t)
+	apart := 0
+	for _, words := range [][]string{
+		strings.Fields("brod broda brodu brodom brode brodovi brodova brodovima brodove"),
+		strings.Fields("more mora moru morem mora morima"),
+		strings.Fields("luka luke luku lukom lukama"),
+		strings.Fields("kralj kralja kraljem kraljevi kraljeva kraljevima"),
+		strings.Fields("program programa programom programi programima"),
+		strings.Fields("pravilo pravila pravilu pravilom pravilima"),
+		strings.Fields("festival festivala festivalu festivalom festivali festivalima"),
+		strings.Fields("kavana kavane kavani kavanu kavanom kavanama KAVANAMA"),
+		strings.Fields("velik veliki velika veliko veliku velikog velikoga velikom velikome velikomu velikoj velikih velikima"),
+		strings.Fields("novi nova novog novoj noviji novija novijeg novijemu novijim novijima novijoj"),
+		strings.Fields("vruć vruća vrućeg vrućega vrućem vrućemu vrućih"),
+		strings.Fields("raditi radim radiš radi radimo radite radio radila radilo radili"),
+		strings.Fields("čitati čitam čitaš čita čitamo čitate čitaju čitao čitala čitali citao"),
+		strings.Fields("putovati putujem putuješ putuje putujemo putuju putovao putovala"),
+		strings.Fields("vidjeti vidim vidiš vidimo vidio vidjela vidjeli"),
+		strings.Fields("prst prsta prsti prstima"),
+		strings.Fields("ima"), strings.Fields("oko"), strings.Fields("moj"), strings.Fields("Split"),
+		strings.Fields("obala obale obalu"), strings.Fields("grad gradovi"), strings.Fields("otok otoka otokom"),
+	} {
+		name := fmt.Sprint("hr", apart)
+		apart++
+		put(t, ix, Document{URL: at(name), Text: words[0], Language: "hr", Positions: true})
+		for _, query := range words {
+			expect(t, ix, query, name)
+		}
+	}
+	expect(t, ix, "ruka")
+}
+
 // TestRussianYo checks that words written with ё and with е find each other, in every form, because
 // many people write е for ё.
 func TestRussianYo(t *testing.T) {
@@ -492,10 +526,8 @@ func TestDamage(t *testing.T) {
 			os.MkdirAll(dir, 0o700)
 			write(t, filepath.Join(dir, "notes.txt"), "hello")
 		},
-		"meta gone":    func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, metaFile)) },
-		"meta garbage": func(t *testing.T, dir string) { write(t, filepath.Join(dir, metaFile), "{{{") },
-		"root gone":    func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "store", "root.bolt")) },
-		"root empty":   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "store", "root.bolt"), "") },
+		"root gone":  func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "store", "root.bolt")) },
+		"root empty": func(t *testing.T, dir string) { write(t, filepath.Join(dir, "store", "root.bolt"), "") },
 		"root garbage": func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "store", "root.bolt"), strings.Repeat("x", 70000))
 		},
@@ -638,7 +670,7 @@ func TestHalfMadeIndexIsMadeAgain(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir+".new", "store"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir+".new", metaFile), "{")
+	write(t, filepath.Join(dir+".new", "store", "root.bolt"), "{")
 	if err := os.Mkdir(dir, 0o700); err != nil { // an empty directory is treated like a missing one
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/lang/fi"
 	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
 	"github.com/blevesearch/bleve/v2/analysis/lang/hi"
-	"github.com/blevesearch/bleve/v2/analysis/lang/hr"
 	"github.com/blevesearch/bleve/v2/analysis/lang/hu"
 	"github.com/blevesearch/bleve/v2/analysis/lang/it"
 	"github.com/blevesearch/bleve/v2/analysis/lang/nl"
@@ -39,13 +38,13 @@ import (
 // Japanese and Korean it is sufficient.
 const plain = "any"
 
-// languages maps ISO 639-1 codes (for Sorani: ISO 639-3) to the analysers of bleve. The Polish
+// languages maps ISO 639-1 codes (for Sorani: ISO 639-3) to the analysers of bleve, or to our own. The Polish
 // stemmer is loaded only when needed.
 var languages = map[string]registry.AnalyzerConstructor{
 	"ar": ar.AnalyzerConstructor, "ckb": ckb.AnalyzerConstructor, "da": da.AnalyzerConstructor,
 	"de": de.AnalyzerConstructor, "en": en.AnalyzerConstructor, "es": es.AnalyzerConstructor,
 	"fa": fa.AnalyzerConstructor, "fi": fi.AnalyzerConstructor, "fr": fr.AnalyzerConstructor,
-	"hi": hi.AnalyzerConstructor, "hr": hr.AnalyzerConstructor, "hu": hu.AnalyzerConstructor,
+	"hi": hi.AnalyzerConstructor, "hr": croatianAnalyser, "hu": hu.AnalyzerConstructor,
 	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor,
 	"pl": polishAnalyser, "pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor,
 	"ru": ru.AnalyzerConstructor, "sv": sv.AnalyzerConstructor, "tr": tr.AnalyzerConstructor,
@@ -122,6 +121,11 @@ func withoutMarks(terms []string) []string {
 	return append(out, written)
 }
 
+func croatianAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
+	filters := []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), croatian{}}
+	return &analysis.DefaultAnalyzer{TokenFilters: filters}, nil
+}
+
 func polishAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
 	filters := []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), polish{}}
 	return &analysis.DefaultAnalyzer{TokenFilters: filters}, nil
@@ -189,8 +193,7 @@ func (russian) Filter(in analysis.TokenStream) analysis.TokenStream {
 }
 
 // adapted returns an analyser of bleve with the tokenizer and folding of this package. It keeps
-// stop words, so that "The Who" can be found. It removes the Croatian suffix filter, which iterates
-// over a map, so that its result differs between calls.
+// stop words, so that "The Who" can be found.
 func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 	a := &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}}
 	for _, f := range shipped.TokenFilters {
@@ -198,7 +201,7 @@ func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 		case vietnamese:
 			a.TokenFilters = append(a.TokenFilters, f)
 			return a
-		case *stop.StopTokensFilter, *hr.SuffixTransformationFilter:
+		case *stop.StopTokensFilter:
 		default:
 			a.TokenFilters = append(a.TokenFilters, f)
 		}

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
 
-	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	"github.com/blevesearch/bleve/v2/mapping"
+	bleveindex "github.com/blevesearch/bleve_index_api"
 
 	"github.com/acapcrawl/acapcrawl/index/segment"
 	"github.com/acapcrawl/acapcrawl/internal/disk"
@@ -43,8 +43,10 @@ func Open(dir string) (ix *Index, err error) {
 			return nil, failure(dir, err)
 		}
 	}
-	ix.held, err = open(dir, false, ix.mergeFailed)
+	ix.queue = bleveindex.NewAnalysisQueue(workers)
+	ix.held, err = ix.open()
 	if err != nil {
+		ix.queue.Close()
 		return nil, failure(dir, err)
 	}
 	left, err := ix.Has(filler) // an interrupted compaction leaves the filler in the index
@@ -67,11 +69,7 @@ func create(dir string) error {
 	if err := os.RemoveAll(beside); err != nil {
 		return err
 	}
-	// Each document names its own analysers, so the mapping is empty.
-	static := mapping.NewIndexMapping()
-	static.DefaultMapping = mapping.NewDocumentDisabledMapping()
-	static.IndexDynamic, static.StoreDynamic, static.DocValuesDynamic = false, false, false
-	made, err := bleve.NewUsing(beside, static, scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockWait})
+	made, err := opened(beside, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -91,32 +89,23 @@ func create(dir string) error {
 // if a segment cannot be read, bleve falls back to an older state and removes the files of the
 // newer one.
 func probe(dir string) (err error) {
-	for _, name := range []string{metaFile, filepath.Join("store", "root.bolt")} {
-		switch info, err := os.Stat(filepath.Join(dir, name)); {
-		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%w: %s is missing", ErrCorrupt, name)
-		case err == nil && info.Size() == 0:
-			return fmt.Errorf("%w: %s is empty", ErrCorrupt, name)
-		}
+	root := filepath.Join("store", "root.bolt")
+	switch info, err := os.Stat(filepath.Join(dir, root)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s is missing", ErrCorrupt, root)
+	case err == nil && info.Size() == 0:
+		return fmt.Errorf("%w: %s is empty", ErrCorrupt, root)
 	}
-	held, err := open(dir, true, nil)
+	held, err := opened(dir, map[string]any{"read_only": true}, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
-	inner, err := held.Advanced()
-	if err != nil {
-		return err
-	}
-	store, ok := inner.(*scorch.Scorch)
-	if !ok {
-		return fmt.Errorf("an index of another kind, %T", inner)
-	}
-	epochs, err := store.RootBoltSnapshotEpochs()
+	epochs, err := held.RootBoltSnapshotEpochs()
 	if err != nil || len(epochs) == 0 {
 		return errors.Join(errors.New("no state of the index can be read"), err)
 	}
-	newest, err := store.LoadSnapshot(epochs[0])
+	newest, err := held.LoadSnapshot(epochs[0])
 	if err != nil {
 		return err
 	}
@@ -133,12 +122,23 @@ const maxSegment = 16 << 20
 var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentFileSize": 1 << 20,
 	"MaxSegmentFileSize": maxSegment}
 
-// open opens an existing index. bleve's merging goroutine calls mergeFailed with the error of each
+// open opens the index, which exists, for writing. bleve's merging goroutine calls mergeFailed with the error of each
 // failed merge.
-func open(dir string, readOnly bool, mergeFailed func(error)) (bleve.Index, error) {
-	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly,
-		"scorchMergePlanOptions": merging,
-		"segmentConfig":          map[string]any{segment.MergeFailedKey: mergeFailed}})
+func (ix *Index) open() (*scorch.Scorch, error) {
+	return opened(ix.dir, map[string]any{"scorchMergePlanOptions": merging,
+		"segmentConfig": map[string]any{segment.MergeFailedKey: ix.mergeFailed}}, ix.queue)
+}
+
+// opened opens the index in dir, or creates it, with the options of package scorch. queue analyses documents; nil: none
+// will be put.
+func opened(dir string, options map[string]any, queue *bleveindex.AnalysisQueue) (*scorch.Scorch, error) {
+	all := map[string]any{"path": filepath.Join(dir, "store"), "bolt_timeout": lockWait}
+	maps.Copy(all, options)
+	made, err := scorch.NewScorch(scorch.Name, all, queue)
+	if err != nil {
+		return nil, err
+	}
+	return made.(*scorch.Scorch), made.Open()
 }
 
 // failure converts an error of bleve about dir to ErrLocked, ErrCorrupt, or the error of the

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
@@ -103,8 +102,8 @@ func (ix *Index) view() (*scorch.IndexSnapshot, error) {
 	return view, nil
 }
 
-func snapshotOf(held bleve.Index) (*scorch.IndexSnapshot, error) {
-	view, err := reader(held)
+func snapshotOf(held store) (*scorch.IndexSnapshot, error) {
+	view, err := held.Reader()
 	if err != nil {
 		return nil, err
 	}

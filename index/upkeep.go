@@ -15,10 +15,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/document"
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
+	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
 // filler is the URL of a document that Compact adds temporarily. No query finds it.
@@ -38,27 +37,17 @@ const (
 func (ix *Index) Compact(ctx context.Context) error {
 	ix.compacting.Lock()
 	defer ix.compacting.Unlock()
-	return ix.write(func(held bleve.Index) error { return ix.compact(ctx, held) })
+	return ix.write(func(held store) error { return ix.compact(ctx, held) })
 }
 
-func (ix *Index) compact(ctx context.Context, held bleve.Index) error {
-	inner, err := held.Advanced()
-	if err != nil {
-		return err
-	}
-	store, ok := inner.(*scorch.Scorch)
-	if !ok {
-		return fmt.Errorf("index %s cannot be compacted: it is of another kind, %T", ix.dir, inner)
-	}
+func (ix *Index) compact(ctx context.Context, held store) error {
 	// bleve does not rewrite a single segment, even with deletions, but it does if there are two.
-	batch := held.NewBatch()
-	if err := batch.IndexAdvanced(document.NewDocument(filler)); err != nil {
-		return err
-	}
+	batch := bleveindex.NewBatch()
+	batch.Update(document.NewDocument(filler))
 	if err := held.Batch(batch); err != nil {
 		return ix.writeError("compacted", err)
 	}
-	failed := ix.rewrite(ctx, store)
+	failed := ix.rewrite(ctx, held)
 	if err := held.Delete(filler); err != nil && failed == nil {
 		failed = err
 	}
@@ -76,7 +65,7 @@ func (e mergeError) Unwrap() error { return e.error }
 // rewrite rewrites each segment with deletions without the deleted documents. If any merge fails
 // during the call, it returns a mergeError, and the caller must open the index again: bleve repeats
 // the failed merge and starts no other.
-func (ix *Index) rewrite(ctx context.Context, store *scorch.Scorch) error {
+func (ix *Index) rewrite(ctx context.Context, held store) error {
 	failed := make(chan error, 1)
 	ix.merging.Store(&failed)
 	defer ix.merging.Store(nil)
@@ -86,7 +75,7 @@ func (ix *Index) rewrite(ctx context.Context, store *scorch.Scorch) error {
 		CalcBudget:     func(int64, int64, *mergeplan.MergePlanOptions) int { return 0 },
 		MaxSegmentSize: mergeplan.MaxSegmentSizeLimit, MaxSegmentFileSize: math.MaxInt64}
 	done := make(chan error, 1)
-	go func() { done <- store.ForceMerge(ctx, plan) }()
+	go func() { done <- held.ForceMerge(ctx, plan) }()
 	select {
 	case err := <-done:
 		return cmp.Or(err, ctx.Err())
@@ -108,7 +97,7 @@ func (ix *Index) mergeFailed(err error) {
 
 // awaitRemoval waits until the files contain only the current index. bleve removes old files after
 // a write, so awaitRemoval writes to the index.
-func (ix *Index) awaitRemoval(ctx context.Context, held bleve.Index) error {
+func (ix *Index) awaitRemoval(ctx context.Context, held store) error {
 	ctx, cancel := context.WithTimeout(ctx, goneWithin)
 	defer cancel()
 	tick := time.NewTicker(goneCheck)
@@ -157,7 +146,7 @@ func (ix *Index) Bytes() (sum int64, err error) {
 
 // segments returns the names of the files of the current index. They are not removed until release
 // is called.
-func segments(held bleve.Index) (names []string, release func() error, err error) {
+func segments(held store) (names []string, release func() error, err error) {
 	view, err := snapshotOf(held)
 	if err != nil {
 		return nil, nil, err

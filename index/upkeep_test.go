@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
@@ -26,7 +25,7 @@ func dictionaries(t *testing.T, ix *Index) map[string]bool {
 		t.Fatal(err)
 	}
 	defer release()
-	view, err := reader(held)
+	view, err := held.Reader()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +175,7 @@ func withSegments(t *testing.T, largest, smallest int) *Index {
 	limits := maps.Clone(merging)
 	limits["MaxSegmentFileSize"], limits["FloorSegmentFileSize"] = largest, smallest
 	var err error
-	if ix.held, err = bleve.OpenUsing(ix.dir, map[string]any{"scorchMergePlanOptions": limits}); err != nil {
+	if ix.held, err = opened(ix.dir, map[string]any{"scorchMergePlanOptions": limits}, ix.queue); err != nil {
 		t.Fatal(err)
 	}
 	return ix

@@ -146,7 +146,8 @@ func moveRestored(temporary, dir string, exists bool) error {
 	return errors.Join(os.Remove(temporary), disk.Sync(dir))
 }
 
-// backupFiles matches the names of files that a backup may contain.
+// backupFiles matches the names of files that a backup may contain. Earlier versions of this program wrote
+// index_meta.json, which nothing reads.
 var backupFiles = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(backup\.json|crawler\.json|SHA256SUMS|` +
 		`(archive|keys|policy|actions|frontier)\.db|bodies/[0-9]{8,10}|` +
@@ -160,8 +161,7 @@ var leftOut = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // needed lists the files that every backup contains.
-var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json",
-	"index/store/root.bolt"}
+var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/store/root.bolt"}
 
 const smallFile = 64 << 20 // smallFile is the maximum size of backup.json and SHA256SUMS in bytes.
 
