@@ -42,16 +42,16 @@ func (t *source) move(f acap.Finding, found []acap.Finding) []Edit {
 // addVersion is the hint of a finding about a comment with a version that no field declares.
 const addVersion = "add ACAP-version: 1.1"
 
-const margin = `(?i)^[\pZ\s\x00\x{feff}\x{200b}]*`
-
-var (
-	acapField    = regexp.MustCompile(margin + `acap-`)
-	versionField = regexp.MustCompile(margin + `acap-version[\pZ\s:\x00\x{feff}\x{200b}]`)
-	crawlerField = regexp.MustCompile(margin + `acap-crawler[\pZ\s:\x00\x{feff}\x{200b}]`)
+const (
+	margin       = `[\pZ\s\x00\x{feff}\x{200b}]`
+	acapField    = `(?i)^` + margin + `*acap-`
+	versionField = acapField + `version(:|` + margin + `)`
+	crawlerField = acapField + `crawler(:|` + margin + `)`
 )
 
-// first returns the number of the first line that matches, or 0 if there is none.
-func (t *source) first(like *regexp.Regexp) int {
+// first returns the number of the first line that matches the regular expression, or 0 if there is none.
+func (t *source) first(expression string) int {
+	like := regexp.MustCompile(expression)
 	for n := 1; n < len(t.starts); n++ {
 		if like.MatchString(t.line(n)) {
 			return n
@@ -60,7 +60,8 @@ func (t *source) first(like *regexp.Regexp) int {
 	return 0
 }
 
-func (t *source) count(like *regexp.Regexp) (n int) {
+func (t *source) count(expression string) (n int) {
+	like := regexp.MustCompile(expression)
 	for i := 1; i < len(t.starts); i++ {
 		if like.MatchString(t.line(i)) {
 			n++

@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // licenceStart matches the beginning of a licence document of RSL in lower case.
-var licenceStart = regexp.MustCompile(
-	`(?s)^(?:<\?.*?\?>|<!--.*?-->|<!doctype\s+rsl\b[^>]*>|\s)*<(?:[\w.-]+:)?rsl[\s/>]`)
+var licenceStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^(?:<\?.*?\?>|<!--.*?-->|<!doctype\s+rsl\b[^>]*>|\s)*<(?:[\w.-]+:)?rsl[\s/>]`)
+})
 
 // Guess returns the kind of a file. It looks at the name, then at the first bytes; otherwise the
 // file is a robots.txt.
@@ -31,7 +33,7 @@ func Guess(name string, src []byte) Kind {
 	switch {
 	case bytes.HasPrefix(start, []byte("http/")):
 		return HeaderKind
-	case licenceStart.Match(start):
+	case licenceStart().Match(start):
 		return RSLKind
 	case bytes.HasPrefix(start, []byte("<")):
 		return PageKind

@@ -3,11 +3,14 @@ package check
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-var fieldNames = regexp.MustCompile(`(?i)(?:^|[\s#])(?:user-agent|disallow|allow|acap-[a-z()-]+)\s*:`)
+var fieldNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:^|[\s#])(?:user-agent|disallow|allow|acap-[a-z()-]+)\s*:`)
+})
 
 // texts reports fields inside comments, and patterns that no URL can match.
 func (l *linter) texts() {
@@ -46,7 +49,7 @@ func (l *linter) texts() {
 // fieldsIn returns the number of fields at the end of a comment. It returns 0 for prose about
 // fields: there, further words follow a path or the name of a conventional field.
 func fieldsIn(comment string) int {
-	found := fieldNames.FindAllStringIndex(comment, -1)
+	found := fieldNames().FindAllStringIndex(comment, -1)
 	for i, at := range found {
 		end := len(comment)
 		if i+1 < len(found) {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -90,7 +91,7 @@ func (h *Handler) absent(s present.State) *Problem {
 		p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive"}
 		p.Detail = "It was erased on " + atTime(s.Erased.When) + ": " + s.Erased.Why
 		p.Field = s.Erased.Line
-		if parts := placed.FindStringSubmatch(s.Erased.Line); parts != nil {
+		if parts := placed().FindStringSubmatch(s.Erased.Line); parts != nil {
 			if n, err := strconv.Atoi(parts[2]); err == nil {
 				p.File, p.Line, p.Field = parts[1], n, parts[3]
 			}
@@ -105,7 +106,7 @@ func (h *Handler) absent(s present.State) *Problem {
 }
 
 // placed matches a line with its document and number, as in "http://example.com/robots.txt:3: Disallow: /".
-var placed = regexp.MustCompile(`^(https?://\S+):([0-9]+): (.+)$`)
+var placed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(https?://\S+):([0-9]+): (.+)$`) })
 
 // endSentence adds a full stop to the detail, unless it ends with the line that decided: the full stop would look like
 // a part of it.

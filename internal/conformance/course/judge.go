@@ -131,7 +131,7 @@ func (v *Visitor) unjudged(told Told) string {
 		return ""
 	case isBrowser(v.Agent):
 		return "a person's browser, by its User-Agent"
-	case clicked && !robotic.MatchString(v.Agent): // a program that controls a browser sends Sec-Fetch-User, too
+	case clicked && !robotic().MatchString(v.Agent): // a program that controls a browser sends Sec-Fetch-User, too
 		return "a person's browser, which says that somebody clicked (Sec-Fetch-User)"
 	}
 	return ""

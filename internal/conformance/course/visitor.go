@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
@@ -11,8 +12,16 @@ var (
 	compatible   = regexp.MustCompile(`compatible; *([^;/() ]+)`)
 	// matches the comment of (Applebot/0.1; +http://www.apple.com/go/applebot)
 	introduced = regexp.MustCompile(`\(([^;/() ]+)(?:/[^;() ]*)?; *\+?https?:`)
-	robotic    = regexp.MustCompile(`(?i)compatible;|bot|crawl|spider|headless|https?://|\+http|mailto:`)
-	browsing   = regexp.MustCompile(`^Mozilla/5\.0 \([^()]*(\([^()]*\)[^()]*)*\) .*(Chrome|Firefox|Safari|Edg|OPR)/`)
+)
+
+// robotic and browsing match a User-Agent. They are compiled when needed, because they are large.
+var (
+	robotic = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)compatible;|bot|crawl|spider|headless|https?://|\+http|mailto:`)
+	})
+	browsing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^Mozilla/5\.0 \([^()]*(\([^()]*\)[^()]*)*\) .*(Chrome|Firefox|Safari|Edg|OPR)/`)
+	})
 )
 
 // Name reports whether s can be a crawler's name in robots.txt and on pages of the course.
@@ -74,4 +83,6 @@ func withoutComments(agent string) string {
 }
 
 // isBrowser reports whether a User-Agent looks like a browser that a person uses.
-func isBrowser(agent string) bool { return browsing.MatchString(agent) && !robotic.MatchString(agent) }
+func isBrowser(agent string) bool {
+	return browsing().MatchString(agent) && !robotic().MatchString(agent)
+}
