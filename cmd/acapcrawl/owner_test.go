@@ -22,22 +22,25 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// quay is a site with a page, a page that may not be shown, and a page whose answer is delayed.
-var quay = map[string]string{
-	testweb.RulesFile: `{"/held.html": {"hold": true}}`,
-	"robots.txt":      "ACAP-crawler: *\nACAP-disallow-present: /shy.html\nACAP-request-take-down: /gone.html\n",
-	"a.html":          "<!DOCTYPE html><html lang=en><title>Pier</title><p>A gull sat on the pier.</html>",
-	"shy.html":        "<!DOCTYPE html><html lang=en><p>A tern sat on the quay.</html>",
-	"big.html":        "<!DOCTYPE html><html lang=en><p>" + strings.Repeat("A gull. ", 1<<18),
-	"noise.html":      noise(),
-	"held.html":       "<p>Here.",
+// quay returns a site with a page, a page that may not be shown, and a page whose answer is delayed. It is not a variable,
+// because this program also starts as acapcrawl, in thousands of tests.
+func quay() map[string]string {
+	return map[string]string{
+		testweb.RulesFile: `{"/held.html": {"hold": true}}`,
+		"robots.txt":      "ACAP-crawler: *\nACAP-disallow-present: /shy.html\nACAP-request-take-down: /gone.html\n",
+		"a.html":          "<!DOCTYPE html><html lang=en><title>Pier</title><p>A gull sat on the pier.</html>",
+		"shy.html":        "<!DOCTYPE html><html lang=en><p>A tern sat on the quay.</html>",
+		"big.html":        "<!DOCTYPE html><html lang=en><p>" + strings.Repeat("A gull. ", 1<<18),
+		"noise.html":      noise(),
+		"held.html":       "<p>Here.",
+	}
 }
 
 // crawled starts a site, crawls the given pages into a new data directory, and returns both.
 func crawled(t *testing.T, pages ...string) (site *testweb.Site, data string) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range quay {
+	for name, text := range quay() {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
