@@ -78,9 +78,9 @@ func byteSize(v any) (int64, error) {
 	s, _ := v.(string)
 	digits := strings.LastIndexAny(s, "0123456789") + 1
 	unit, known := map[string]float64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[strings.TrimSpace(s[digits:])]
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[strings.TrimLeft(s[digits:], " \t")]
 	n, err := strconv.ParseFloat(s[:digits], 64)
-	if err != nil || !known || strings.Trim(s[:digits], "0123456789.") != "" {
+	if err != nil || !known || strings.Trim(s[:digits], "0123456789.") != "" { // ParseFloat also reads 1e5, 0x1F and inf
 		return 0, fmt.Errorf("%s is not a size with one of the units B, kB, MB, GB, TB, KiB, MiB, GiB, TiB", written(v))
 	}
 	n *= unit

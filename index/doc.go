@@ -15,13 +15,14 @@
 // matches the same characters next to each other, with a break wherever the query has a break.
 // Without positions, a page matches if it contains all characters.
 //
-// The library bleve stores and merges the segments, and contains the analysers. Package segment
+// The library bleve stores and merges the segments, and contains most of the analysers. Package segment
 // builds and reads the segments; its documentation gives the reasons.
 //
 //   - open.go: opening an index, and errors of bleve
 //   - index.go: closing, putting and deleting
 //   - document.go: documents as fields
 //   - language.go: the analysers
+//   - croatian.go: the stems of Croatian words
 //   - token.go: text as tokens, and folding
 //   - words.go: a field of running text, and its analysis
 //   - glossary.go: a cache of the terms of tokens

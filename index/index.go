@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
 	bleveindex "github.com/blevesearch/bleve_index_api"
 
@@ -54,7 +53,8 @@ type Index struct {
 	queue *bleveindex.AnalysisQueue // goroutines that analyse documents
 }
 
-// store is a *scorch.Scorch, the index of bleve without its query language and mappings.
+// store is what this package uses of a *scorch.Scorch, the index of bleve without its query language.
+// Tests replace it.
 type store interface {
 	bleveindex.Index
 	ForceMerge(ctx context.Context, plan *mergeplan.MergePlanOptions) error
@@ -183,16 +183,14 @@ func (ix *Index) reopen(held store) error {
 		return nil
 	}
 	ix.held = nil
-	err := held.Close()
-	if err == nil {
-		var again *scorch.Scorch
-		if again, err = ix.open(); err == nil {
-			ix.held = again
-			return nil
-		}
+	if err := held.Close(); err != nil {
+		ix.queue.Close()
+		return failure(ix.dir, err)
 	}
-	ix.queue.Close()
-	return failure(ix.dir, err)
+	if err := ix.open(); err != nil {
+		return failure(ix.dir, err)
+	}
+	return nil
 }
 
 // writeError converts an error that bleve returned for a change of the index. For a nil error it

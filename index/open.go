@@ -44,9 +44,7 @@ func Open(dir string) (ix *Index, err error) {
 		}
 	}
 	ix.queue = bleveindex.NewAnalysisQueue(workers)
-	ix.held, err = ix.open()
-	if err != nil {
-		ix.queue.Close()
+	if err := ix.open(); err != nil {
 		return nil, failure(dir, err)
 	}
 	left, err := ix.Has(filler) // an interrupted compaction leaves the filler in the index
@@ -69,7 +67,7 @@ func create(dir string) error {
 	if err := os.RemoveAll(beside); err != nil {
 		return err
 	}
-	made, err := opened(beside, nil, nil)
+	made, err := openStore(beside, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -96,7 +94,7 @@ func probe(dir string) (err error) {
 	case err == nil && info.Size() == 0:
 		return fmt.Errorf("%w: %s is empty", ErrCorrupt, root)
 	}
-	held, err := opened(dir, map[string]any{"read_only": true}, nil)
+	held, err := openStore(dir, map[string]any{"read_only": true}, nil)
 	if err != nil {
 		return err
 	}
@@ -122,23 +120,35 @@ const maxSegment = 16 << 20
 var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentFileSize": 1 << 20,
 	"MaxSegmentFileSize": maxSegment}
 
-// open opens the index, which exists, for writing. bleve's merging goroutine calls mergeFailed with the error of each
-// failed merge.
-func (ix *Index) open() (*scorch.Scorch, error) {
-	return opened(ix.dir, map[string]any{"scorchMergePlanOptions": merging,
+// open opens the index for writing; the directory must contain an index. If that fails, the index is
+// closed. bleve's merging goroutine calls mergeFailed with the error of each failed merge.
+func (ix *Index) open() error {
+	defer func() {
+		if ix.held == nil {
+			ix.queue.Close()
+		}
+	}()
+	held, err := openStore(ix.dir, map[string]any{"scorchMergePlanOptions": merging,
 		"segmentConfig": map[string]any{segment.MergeFailedKey: ix.mergeFailed}}, ix.queue)
+	if err == nil {
+		ix.held = held
+	}
+	return err
 }
 
-// opened opens the index in dir, or creates it, with the options of package scorch. queue analyses documents; nil: none
-// will be put.
-func opened(dir string, options map[string]any, queue *bleveindex.AnalysisQueue) (*scorch.Scorch, error) {
+// openStore opens the index in dir, or creates it, with options of package scorch. queue may be nil
+// if the caller puts no documents.
+func openStore(dir string, options map[string]any, queue *bleveindex.AnalysisQueue) (*scorch.Scorch, error) {
 	all := map[string]any{"path": filepath.Join(dir, "store"), "bolt_timeout": lockWait}
 	maps.Copy(all, options)
 	made, err := scorch.NewScorch(scorch.Name, all, queue)
+	if err == nil {
+		err = made.Open()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return made.(*scorch.Scorch), made.Open()
+	return made.(*scorch.Scorch), nil
 }
 
 // failure converts an error of bleve about dir to ErrLocked, ErrCorrupt, or the error of the

@@ -175,7 +175,7 @@ func withSegments(t *testing.T, largest, smallest int) *Index {
 	limits := maps.Clone(merging)
 	limits["MaxSegmentFileSize"], limits["FloorSegmentFileSize"] = largest, smallest
 	var err error
-	if ix.held, err = opened(ix.dir, map[string]any{"scorchMergePlanOptions": limits}, ix.queue); err != nil {
+	if ix.held, err = openStore(ix.dir, map[string]any{"scorchMergePlanOptions": limits}, ix.queue); err != nil {
 		t.Fatal(err)
 	}
 	return ix

@@ -56,6 +56,9 @@ func TestUnpackBackup(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	if _, err := unpacked(t, tarballOf(t, backupFormat, append(needed, "index/index_meta.json")...)); err != nil {
+		t.Errorf("a backup of an earlier version: %v", err)
+	}
 	for name, file := range map[string][]byte{
 		"nothing":          nil,
 		"no archive":       []byte("this is no tar archive"),

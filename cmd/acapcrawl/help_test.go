@@ -57,6 +57,16 @@ func TestHelpGroups(t *testing.T) {
 	}
 }
 
+// A call that names a verb makes that verb, without all others.
+func TestOneVerb(t *testing.T) {
+	for _, verb := range (&Command{}).root().Commands() {
+		made := (&Command{args: []string{verb.Name(), "--help"}}).root()
+		if one, _, err := made.Find([]string{verb.Name()}); err != nil || one.Name() != verb.Name() {
+			t.Errorf("%s: %v, %v", verb.Name(), one, err)
+		}
+	}
+}
+
 // The help of the program lists each verb once.
 func TestHelpVerbs(t *testing.T) {
 	root := (&Command{}).root()

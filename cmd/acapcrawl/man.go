@@ -27,7 +27,7 @@ same text as --help. Packages of acapcrawl install them.`,
 				return misuse(cmd.CommandPath()+" ~/.local/share/man/man1", "%s takes the name of one directory",
 					cmd.CommandPath())
 			}
-			return writeManual(c.path(args[0]), (&Command{}).root())
+			return writeManual(c.path(args[0]), (&Command{}).root()) // cmd.Root() has no other verb than man
 		},
 	}
 }

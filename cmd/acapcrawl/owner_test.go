@@ -22,8 +22,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// quay returns a site with a page, a page that may not be shown, and a page whose answer is delayed. It is not a variable,
-// because this program also starts as acapcrawl, in thousands of tests.
+// quay returns a site with a page, a page that may not be shown, and a page whose answer is delayed. It is not a
+// variable: the program of these tests is also started as acapcrawl, thousands of times.
 func quay() map[string]string {
 	return map[string]string{
 		testweb.RulesFile: `{"/held.html": {"hold": true}}`,

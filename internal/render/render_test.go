@@ -269,8 +269,8 @@ const slowPage = `<body style="background:lime"><img src=/late.png>`
 
 // A page that loads slowly is drawn in the state that it has reached.
 func TestDrawInTime(t *testing.T) {
-	t.Parallel() // it waits for the time limit
-	b := browse(t)
+	t.Parallel()                  // it waits for the time limit
+	b := browseFor(t, 3*testTime) // the page is drawn in the last part of it
 	body, err := b.Draw(t.Context(), html("http://quay.example/", slowPage), waits)
 	if err != nil {
 		t.Fatal(err)
