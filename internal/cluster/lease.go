@@ -93,13 +93,15 @@ func (l *lease) acquire(ctx context.Context, v leaseValue) error {
 		return err
 	}
 	revision, err := l.store.create(ctx, v.Node, text)
-	if errors.Is(err, errChanged) {
-		e, err := l.store.get(ctx, v.Node)
-		if err != nil {
-			return err
+	for errors.Is(err, errChanged) {
+		e, getErr := l.store.get(ctx, v.Node)
+		if getErr == nil {
+			held, err := readLease(e)
+			return cmp.Or(err, error(&InUseError{v.Node, held.Fenced || held.Dir == v.Dir}))
+		} else if !errors.Is(getErr, errMissing) {
+			return getErr
 		}
-		held, err := readLease(e)
-		return cmp.Or(err, error(&InUseError{v.Node, held.Fenced || held.Dir == v.Dir}))
+		revision, err = l.store.create(ctx, v.Node, text) // the lease has expired since the first attempt
 	}
 	if err != nil {
 		return err

@@ -26,6 +26,8 @@ type fakeStore struct {
 	cut  bool
 	lost bool    // the next change is stored, but its answer is lost
 	old  []entry // what list returns if the store has announced nothing since; nil: it announces changes at once
+
+	expiring bool // a value expires just after a node was told that it is there
 }
 
 var errCut = errors.New("the store cannot be reached")
@@ -54,6 +56,10 @@ func (s *fakeStore) create(_ context.Context, key string, value []byte) (uint64,
 		return 0, errCut
 	}
 	if _, is := s.live(key); is {
+		if s.expiring {
+			s.expiring = false
+			delete(s.m, key)
+		}
 		return 0, errChanged
 	}
 	return s.put(key, value)
@@ -153,6 +159,20 @@ func (w *world) mustRound(name string) view {
 		w.t.Fatalf("%s: %v", name, err)
 	}
 	return v
+}
+
+// A node that starts takes its lease also if that of its earlier process expires between two requests about it.
+func TestLeaseExpiresMeanwhile(t *testing.T) {
+	w := newWorld(t, 16)
+	w.add("a", "dir-a")
+	w.mustRound("a")
+	w.add("a", "dir-a")
+	w.nodes.expiring = true
+	w.mustRound("a")
+	w.add("a", "dir-a")
+	if _, err := w.round("a"); err == nil {
+		t.Error("the lease of a process that runs was taken")
+	}
 }
 
 func TestNodesShareThePartitions(t *testing.T) {
