@@ -384,10 +384,11 @@ func TestDrawBounds(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	t.Parallel() // most of the time it waits for the browser
-	b := browse(t)
+	t.Parallel()                   // most of the time it waits for the browser
+	b := browseFor(t, time.Minute) // no page is drawn before cancel is called
 	ctx, cancel := context.WithCancel(t.Context())
-	entered := make(chan struct{}, atOnce+mostWait)
+	defer cancel()
+	entered, ended := make(chan struct{}, atOnce+mostWait), make(chan error, atOnce+mostWait)
 	waits := func(ctx context.Context, _ string, _ Kind) (Part, error) {
 		entered <- struct{}{}
 		<-ctx.Done()
@@ -395,12 +396,19 @@ func TestBusy(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for range atOnce + mostWait {
-		wg.Go(func() { _, _ = b.Draw(ctx, html("http://quay.example/", `<img src=/late.png>`), waits) })
+		wg.Go(func() {
+			_, err := b.Draw(ctx, html("http://quay.example/", `<img src=/late.png>`), waits)
+			ended <- err
+		})
 	}
-	for len(b.waiting) < cap(b.waiting) {
+	for len(b.waiting) < cap(b.waiting) && len(ended) == 0 {
 		runtime.Gosched()
 	}
-	<-entered
+	select {
+	case <-entered:
+	case err := <-ended:
+		t.Fatal(err)
+	}
 	if _, err := b.Draw(t.Context(), html("http://quay.example/", ""), waits); !errors.Is(err, ErrBusy) {
 		t.Errorf("%v", err)
 	}
