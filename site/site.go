@@ -211,8 +211,8 @@ func (s *Site) open(rules actions.Options) error {
 		return err
 	} else if version != index.Version {
 		s.o.Notice("an earlier version of this program made the index. It is rebuilt from the archived copies. " +
-			"A page without a copy may not be found by a phrase, or by words of Chinese, Japanese or Persian, until " +
-			"it is crawled again.")
+			"A page without a copy may not be found by a phrase, or by words of Chinese, Croatian, Japanese or Persian, " +
+			"until it is crawled again.")
 	}
 	if s.ledger, err = actions.Open(filepath.Join(dir, "actions.db"), rules); err != nil {
 		return err
