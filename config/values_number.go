@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -70,21 +72,24 @@ func duration(lowest time.Duration) func(any) (time.Duration, error) {
 	}
 }
 
+var size = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*(B|[kK]B|KiB|MB|MiB|GB|GiB|TB|TiB)?$`)
+})
+
 // byteSize reads a number of bytes with or without a unit, for example 1000000, 32MiB or 1.5GB.
 func byteSize(v any) (int64, error) {
 	if n, err := whole(v); err == nil && n > 0 {
 		return n, nil
 	}
 	s, _ := v.(string)
-	digits := strings.LastIndexAny(s, "0123456789") + 1
-	unit, known := map[string]float64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[strings.TrimLeft(s[digits:], " \t")]
-	n, err := strconv.ParseFloat(s[:digits], 64)
-	if err != nil || !known || strings.Trim(s[:digits], "0123456789.") != "" { // ParseFloat also reads 1e5, 0x1F and inf
+	m := size().FindStringSubmatch(s)
+	if m == nil {
 		return 0, fmt.Errorf("%s is not a size with one of the units B, kB, MB, GB, TB, KiB, MiB, GiB, TiB", written(v))
 	}
-	n *= unit
-	if n < 1 || n > 1<<50 {
+	n, err := strconv.ParseFloat(m[1], 64)
+	n *= map[string]float64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[m[2]]
+	if err != nil || n < 1 || n > 1<<50 {
 		return 0, fmt.Errorf("%s is out of range", s)
 	}
 	return int64(n), nil

@@ -15,8 +15,8 @@
 // matches the same characters next to each other, with a break wherever the query has a break.
 // Without positions, a page matches if it contains all characters.
 //
-// The library bleve stores and merges the segments, and contains most of the analysers. Package segment
-// builds and reads the segments; its documentation gives the reasons.
+// The library bleve stores and merges the segments, and contains most of the analysers. Package
+// segment builds and reads the segments; its documentation gives the reasons.
 //
 //   - open.go: opening an index, and errors of bleve
 //   - index.go: closing, putting and deleting

@@ -75,14 +75,9 @@ func (ix *Index) use() (held store, release func(), err error) {
 // it returns the oldest.
 func (ix *Index) MadeBy() (version string, err error) {
 	defer guard(ix.dir, &err)()
-	held, release, err := ix.use()
+	view, err := ix.view()
 	if err != nil {
 		return "", err
-	}
-	defer release()
-	view, err := held.Reader()
-	if err != nil {
-		return "", failure(ix.dir, err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	value, err := view.GetInternal([]byte(versionKey))
@@ -230,14 +225,9 @@ func (ix *Index) Has(url string) (found bool, err error) {
 // Count returns the number of documents.
 func (ix *Index) Count() (n uint64, err error) {
 	defer guard(ix.dir, &err)()
-	held, release, err := ix.use()
+	view, err := ix.view()
 	if err != nil {
 		return 0, err
-	}
-	defer release()
-	view, err := held.Reader()
-	if err != nil {
-		return 0, failure(ix.dir, err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	if n, err = view.DocCount(); err != nil {
@@ -276,21 +266,16 @@ func (ix *Index) URLs() iter.Seq2[string, error] {
 // all opens a view of all documents. The view remains valid when the index is closed.
 func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader, err error) {
 	defer guard(ix.dir, &err)()
-	held, release, err := ix.use()
+	now, err := ix.view()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer release()
-	view, err = held.Reader()
+	ids, err = now.DocIDReaderAll()
 	if err != nil {
-		return nil, nil, err
-	}
-	ids, err = view.DocIDReaderAll()
-	if err != nil {
-		view.Close()
+		now.Close()
 		return nil, nil, failure(ix.dir, err)
 	}
-	return view, ids, nil
+	return now, ids, nil
 }
 
 // nextURL returns the next URL, "" at the end.

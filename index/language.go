@@ -44,11 +44,11 @@ var languages = map[string]registry.AnalyzerConstructor{
 	"ar": ar.AnalyzerConstructor, "ckb": ckb.AnalyzerConstructor, "da": da.AnalyzerConstructor,
 	"de": de.AnalyzerConstructor, "en": en.AnalyzerConstructor, "es": es.AnalyzerConstructor,
 	"fa": fa.AnalyzerConstructor, "fi": fi.AnalyzerConstructor, "fr": fr.AnalyzerConstructor,
-	"hi": hi.AnalyzerConstructor, "hr": croatianAnalyser, "hu": hu.AnalyzerConstructor,
+	"hi": hi.AnalyzerConstructor, "hr": ownAnalyser(croatian{}), "hu": hu.AnalyzerConstructor,
 	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor,
-	"pl": polishAnalyser, "pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor,
+	"pl": ownAnalyser(polish{}), "pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor,
 	"ru": ru.AnalyzerConstructor, "sv": sv.AnalyzerConstructor, "tr": tr.AnalyzerConstructor,
-	"vi": vietnameseAnalyser,
+	"vi": ownAnalyser(vietnamese{}),
 }
 
 // analysers returns one analyser per language, and the plain one. They are safe for concurrent use.
@@ -81,9 +81,11 @@ func analysers() (map[string]*analyser, error) {
 	return all, nil
 }
 
-func vietnameseAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
-	return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(),
-		vietnamese{}}}, nil
+// ownAnalyser returns the constructor of an analyser with a filter of this package.
+func ownAnalyser(filter analysis.TokenFilter) registry.AnalyzerConstructor {
+	return func(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
+		return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), filter}}, nil
+	}
 }
 
 // vietnamese is a filter that keeps the accents and other marks of letters. For each word with
@@ -119,16 +121,6 @@ func withoutMarks(terms []string) []string {
 		out = append(out, bare)
 	}
 	return append(out, written)
-}
-
-func croatianAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
-	filters := []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), croatian{}}
-	return &analysis.DefaultAnalyzer{TokenFilters: filters}, nil
-}
-
-func polishAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
-	filters := []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), polish{}}
-	return &analysis.DefaultAnalyzer{TokenFilters: filters}, nil
 }
 
 // polish is a filter that adds the stems of words. It looks up the stems in a table.

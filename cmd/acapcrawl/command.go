@@ -142,9 +142,9 @@ line and the field that decided.`,
 	return root
 }
 
-// verbs returns the functions that make the verbs. If the arguments begin with the name of a verb, it returns only that one,
-// because making the flags of all verbs takes half a megabyte and some milliseconds at each start. All verbs are needed
-// only for help, completion, and arguments that begin with a flag or with no verb.
+// verbs returns the functions that make the verbs. If the arguments begin with the name of a verb, it returns only that
+// one, because making the flags of all verbs takes half a megabyte and some milliseconds at each start. All verbs are
+// needed only for help, completion, and arguments that begin with a flag or with no verb.
 func (c *Command) verbs() []func() *cobra.Command {
 	verbs := []struct {
 		name string

@@ -49,7 +49,7 @@ const (
 	crawlerField = acapField + `crawler(:|` + margin + `)`
 )
 
-// first returns the number of the first line that matches the regular expression, or 0 if there is none.
+// first returns the number of the first line that expression, a regular expression, matches; 0 if it matches none.
 func (t *source) first(expression string) int {
 	like := regexp.MustCompile(expression)
 	for n := 1; n < len(t.starts); n++ {

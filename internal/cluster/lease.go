@@ -92,16 +92,19 @@ func (l *lease) acquire(ctx context.Context, v leaseValue) error {
 	if err != nil {
 		return err
 	}
-	revision, err := l.store.create(ctx, v.Node, text)
-	for errors.Is(err, errChanged) {
-		e, getErr := l.store.get(ctx, v.Node)
-		if getErr == nil {
-			held, err := readLease(e)
-			return cmp.Or(err, error(&InUseError{v.Node, held.Fenced || held.Dir == v.Dir}))
-		} else if !errors.Is(getErr, errMissing) {
-			return getErr
+	var revision uint64
+	for {
+		if revision, err = l.store.create(ctx, v.Node, text); !errors.Is(err, errChanged) {
+			break
 		}
-		revision, err = l.store.create(ctx, v.Node, text) // the lease has expired since the first attempt
+		e, err := l.store.get(ctx, v.Node)
+		if errors.Is(err, errMissing) {
+			continue // the lease has expired since
+		} else if err != nil {
+			return err
+		}
+		held, err := readLease(e)
+		return cmp.Or(err, error(&InUseError{v.Node, held.Fenced || held.Dir == v.Dir}))
 	}
 	if err != nil {
 		return err
