@@ -14,8 +14,8 @@ import (
 // withdraw removes from the stored data of other pages the excerpts, thumbnails and index entries that were made
 // from the erased resource at address (P1 2.6, P04). It erases pages whose scripts used the resource. derived is
 // the number of these pages. withdraw also records that these pages wait until the take-down ends
-// (P1 2.6.1, P05: nothing is fetched again before).
-func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, err error) {
+// (P1 2.6.1, P05: nothing is fetched again before). g is the ground of the erasure.
+func (h *Holdings) withdraw(ctx context.Context, address string, g ground) (derived int, err error) {
 	pages, err := h.archive.MadeOf(address)
 	if err != nil {
 		return 0, err
@@ -28,7 +28,7 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 		forEachPage(sweepers, pages, func(page string) error {
 			known, _, err := h.archive.Resource(page)
 			if err == nil && known.Kept.MadeByScripts(address) {
-				return h.eraseScripted(ctx, page, address)
+				return h.eraseScripted(ctx, page, g.of(address))
 			}
 			return errors.Join(err, h.withdrawFrom(ctx, page, address, nil))
 		}))
@@ -84,11 +84,12 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 	return nil
 }
 
-// eraseScripted erases a page that scripts made from the erased resource at address: what they made of it
-// cannot be separated from the rest. The page is crawled again soon.
-func (h *Holdings) eraseScripted(ctx context.Context, page, address string) error {
-	_, err := h.Erase(ctx, page, takenDown, "its scripts made it from "+address+", which is taken down")
-	if err != nil {
+// eraseScripted erases a page that scripts made from an erased resource: what they made of it cannot be separated
+// from the rest. The page is crawled again soon.
+func (h *Holdings) eraseScripted(ctx context.Context, page string, g ground) error {
+	t := g.tombstone()
+	t.URL = page
+	if _, err := h.erase(ctx, t); err != nil {
 		return err
 	}
 	return h.o.Hasten(ctx, []string{page})
@@ -106,16 +107,15 @@ func (h *Holdings) eraseMadeOf(ctx context.Context, origin *acap.Policy, pg *pag
 	if refused == nil || refused.Reason == acap.Unavailable {
 		return nil
 	}
-	o := h.withDefaults(SweepOptions{barred: madeFrom(*refused, address)})
+	g := grounds(*refused).of(address)
+	o := h.withDefaults(SweepOptions{barred: &g})
 	return forEachPage(sweepers, pages, func(made string) error {
 		known, _, err := h.archive.Resource(made)
 		if err != nil || !slices.Contains(known.Kept.Of[terms.Data], address) {
 			return err
 		}
-		if _, err = h.sweepPage(ctx, known, o); err != nil {
-			return err
-		}
-		return h.o.Hasten(ctx, []string{made})
+		_, err = h.sweepPage(ctx, known, o)
+		return err
 	})
 }
 

@@ -20,8 +20,7 @@ type evidence struct {
 	noIndex    bool        // this run writes no index entries
 	takenDown  *acap.Field // the take-down request in force for the page; nil if none
 	unread     bool        // the policy of the page's origin could not be read
-	// the refusal of data from which scripts made the page; nil: the data may be used
-	barredData *acap.Decision
+	barred     *ground     // why something may not be used from which scripts made the page; nil: all may be used
 
 	// what the terms permit for the received page, or for the stored copy that is checked instead;
 	// nil in a sweep
@@ -129,6 +128,7 @@ type plan struct {
 	document *index.Document  // the new index entry; nil if it is unchanged or deleted
 	kept     *terms.Kept      // the data to store to present the page from now on; nil means no change
 	barred   bool             // the page itself is taken down
+	again    bool             // the page must be crawled again soon, because scripts may make another document of it now
 	saved    *archive.Picture // the thumbnail to store when its copy is erased; nil if none
 }
 
@@ -150,8 +150,9 @@ func decide(e *evidence) (p plan) {
 	case e.takenDown != nil:
 		p.dropAll(e, byTakeDown(e.takenDown))
 		p.barred = true
-	case e.barredData != nil:
-		p.dropAll(e, grounds(*e.barredData))
+	case e.barred != nil:
+		p.dropAll(e, *e.barred)
+		p.again = true
 	case len(e.copies) == 0 && !e.indexed && len(e.pictured) == 0:
 		if e.recorded {
 			p.dropAll(e, ground{reason: archive.ReasonNothingLeft, why: "nothing else is left of the page"})

@@ -104,7 +104,8 @@ func (h *Holdings) erase(ctx context.Context, t archive.Tombstone) (n int, err e
 	address := t.URL
 	// this comes first: if erase is interrupted afterwards, the record of the page still exists and
 	// causes the rest to be erased later
-	derived, err := h.withdraw(ctx, address)
+	g := ground{t.Reason, t.Why, t.Line}
+	derived, err := h.withdraw(ctx, address, g)
 	if err = errors.Join(err, h.stopAwaiting(ctx, address, everyPart)); err != nil {
 		return 0, err
 	}
@@ -126,7 +127,7 @@ func (h *Holdings) erase(ctx context.Context, t archive.Tombstone) (n int, err e
 	if err == nil {
 		err = forgotten()
 	}
-	_, late := h.withdraw(ctx, address)
+	_, late := h.withdraw(ctx, address, g)
 	return n, errors.Join(failure, err, late)
 }
 

@@ -44,7 +44,7 @@ type gatherer struct {
 	origin   *acap.Policy
 	sources  terms.Sources
 	facts    acap.Facts
-	barred   *acap.Decision // as in SweepOptions
+	barred   *ground // as in SweepOptions
 }
 
 // factsOf returns the facts from the archive record r of a page, without the current time.
@@ -132,24 +132,11 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 		e.unread = true
 		return e, j.ctx.Err()
 	}
-	if e.takenDown = terms.TakeDown(j.origin, j.url); e.takenDown == nil {
-		// P1 2.6 (P04): what scripts made of a resource that is taken down cannot be separated from the page
-		_, e.takenDown = firstTakenDown(j.ctx, j.sources.Policies, r.Kept.Of[terms.Scripts])
-	}
-	if e.takenDown != nil {
+	if e.takenDown = terms.TakeDown(j.origin, j.url); e.takenDown != nil {
 		return e, nil
 	}
-	e.barredData = j.barred
-	for _, source := range r.Kept.Of[terms.Data] {
-		if e.barredData != nil {
-			break
-		}
-		if e.barredData, err = j.barredData(source); err != nil {
-			return e, err
-		}
-	}
-	if e.barredData != nil {
-		return e, nil
+	if e.barred, err = j.barredSource(); err != nil || e.barred != nil {
+		return e, err
 	}
 	for i, c := range captures {
 		if e.copies[i].permit, err = j.capture(c); err != nil {
@@ -163,10 +150,29 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	return e, nil
 }
 
-// barredData returns the refusal of the data at the address source, which scripts used for the page: by today's
-// policy and by what the data said at the last crawl. It returns nil if the data may be used, or if the policy
-// cannot be read (X63).
-func (j *gatherer) barredData(source string) (*acap.Decision, error) {
+// barredSource returns why something may not be used from which scripts made the page, or nil.
+func (j *gatherer) barredSource() (*ground, error) {
+	if j.barred != nil {
+		return j.barred, nil
+	}
+	// P1 2.6 (P04): what scripts made of a resource that is taken down cannot be separated from the page
+	source, down := firstTakenDown(j.ctx, j.sources.Policies, j.resource.Kept.Of[terms.Scripts])
+	if down != nil {
+		g := byTakeDown(down).of(source)
+		return &g, nil
+	}
+	for _, source := range j.resource.Kept.Of[terms.Data] {
+		if g, err := j.barredData(source); err != nil || g != nil {
+			return g, err
+		}
+	}
+	return nil, nil
+}
+
+// barredData returns why the data at the address source, which scripts used for the page, may not be used: by
+// today's policy and by what the data said at the last crawl. It returns nil if the data may be used, or if the
+// policy cannot be read (X63).
+func (j *gatherer) barredData(source string) (*ground, error) {
 	u, err := url.Parse(source)
 	if err != nil {
 		return nil, nil
@@ -185,13 +191,8 @@ func (j *gatherer) barredData(source string) (*acap.Decision, error) {
 	if d == nil || d.Reason == acap.Unavailable {
 		return nil, nil
 	}
-	return madeFrom(*d, source), nil
-}
-
-// madeFrom returns d, the refusal of the data at the address source, as a refusal of pages that scripts made from it.
-func madeFrom(d acap.Decision, source string) *acap.Decision {
-	d = d.Refuse(d.Reason, "its scripts made it from "+source)
-	return &d
+	g := grounds(*d).of(source)
+	return &g, nil
 }
 
 // terms returns the terms of the stored page; pg is its copy, or nil.

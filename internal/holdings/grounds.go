@@ -19,6 +19,13 @@ func byTakeDown(line *acap.Field) ground {
 	return ground{archive.ReasonTakenDown, takenDown, line.String()}
 }
 
+// of returns the ground for the erasure of a page that scripts made from the resource at address, which is erased or
+// may not be used for the ground g.
+func (g ground) of(address string) ground {
+	g.why = "its scripts made it from " + address + ": " + g.why
+	return g
+}
+
 // tombstone returns the tombstone of an erasure for the reason g.
 func (g ground) tombstone() archive.Tombstone {
 	return archive.Tombstone{Reason: g.reason, Why: g.why, Line: g.line, Asked: g.reason == archive.ReasonTakenDown}

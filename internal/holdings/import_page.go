@@ -56,7 +56,7 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	if x.rendered == nil {
 		return pg, nil
 	}
-	source, err := m.takenDownSource(x)
+	source, _, err := m.takenDownSource(x)
 	if err != nil {
 		return nil, err
 	}
@@ -74,18 +74,19 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 }
 
 // takenDownSource looks for a script, or for data, that the rendered document of x was made from and that is taken
-// down or was taken down after x was received. It returns its address, or "". It ignores resources whose policy is not
-// known.
-func (m *importer) takenDownSource(x *incoming) (string, error) {
+// down or was taken down after x was received. It returns its address and the ground, or "". It ignores resources
+// whose policy is not known.
+func (m *importer) takenDownSource(x *incoming) (source string, why ground, err error) {
 	for _, source := range slices.Concat(x.made, x.ran) {
-		if terms.TakenDown(m.ctx, m.o.Policies, source) != nil {
-			return source, nil
+		if down := terms.TakenDown(m.ctx, m.o.Policies, source); down != nil {
+			return source, byTakeDown(down), nil
 		}
-		if _, down, err := m.erasedSince(source, x.at, archive.Tombstone.TakenDown); err != nil || down {
-			return source, err
+		stone, down, err := m.erasedSince(source, x.at, archive.Tombstone.TakenDown)
+		if err != nil || down {
+			return source, ground{archive.ReasonTakenDown, stone.Why, stone.Line}, err
 		}
 	}
-	return "", m.ctx.Err()
+	return "", why, m.ctx.Err()
 }
 
 // lawfulHops returns those redirects before x that may be crawled. If an address of the chain is

@@ -277,13 +277,13 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	}
 	// a resource from which scripts made the page may have been taken down since the page was judged
 	if last := pg.Last(); len(last.Made)+len(last.Ran) > 0 {
-		source, err := m.takenDownSource(x)
+		source, why, err := m.takenDownSource(x)
 		if err != nil {
 			return err
 		}
 		if source != "" {
-			x.refuse(sourceTakenDown+source, "")
-			return m.eraseScripted(m.ctx, x.url, source)
+			x.refuse(sourceTakenDown+source, why.line)
+			return m.eraseScripted(m.ctx, x.url, why.of(source))
 		}
 	}
 	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts

@@ -240,8 +240,8 @@ func firstTakenDown(ctx context.Context, policies terms.Policies, sources []stri
 func (h *Holdings) withdrawTakenDown(ctx context.Context, sources []string) error {
 	var failed []error
 	for _, source := range sources {
-		if terms.TakenDown(ctx, h.o.Known, source) != nil {
-			_, err := h.withdraw(ctx, source)
+		if down := terms.TakenDown(ctx, h.o.Known, source); down != nil {
+			_, err := h.withdraw(ctx, source, byTakeDown(down))
 			failed = append(failed, err)
 		}
 	}

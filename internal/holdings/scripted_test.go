@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/page"
@@ -112,39 +113,39 @@ func TestSweepScripted(t *testing.T) {
 
 // TestTakeDownScripted checks that a page is erased if something is taken down from which scripts made it, by a
 // take-down and by a sweep, or if its publisher restricts what its text may be used for, and that it is crawled again.
+// The tombstone names the resource and the line.
 // If such a resource is only gone, the page stays.
 func TestTakeDownScripted(t *testing.T) {
 	const data = site + "/data.json"
-	sweep := func(line string) func(*store, *web) {
-		return func(s *store, w *web) {
-			w.says(line)
-			s.sweep(SweepOptions{})
-		}
-	}
+	const header = data + ": header X-Robots-Tag"
 	noarchive := pageWith(http.Header{"X-Robots-Tag": {"noarchive"}}, 200, `{"a": 1}`, data)
 	for _, c := range []struct {
-		name        string
-		act         func(*store, *web)
-		stays, soon bool
+		name string
+		says string // new line of the policy, after which a sweep runs
+		act  func(*store)
+		line string // of the tombstone; empty: the page stays
 	}{
-		{name: "erase", soon: true, act: func(s *store, _ *web) {
+		{name: "erase", line: "line", act: func(s *store) {
 			if _, err := s.Erase(t.Context(), data, takenDown, "line"); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{name: "sweep", act: sweep("ACAP-request-take-down: /data.json")},
-		{name: "prohibited", act: sweep("ACAP-disallow-index: /data.json")},
-		{name: "no snippets", act: sweep("ACAP-disallow-present-snippet: /data.json")},
-		{name: "short snippets", act: sweep("ACAP-allow-present-snippet: /data.json max-length=5-words")},
-		{name: "a time limit", act: sweep("ACAP-allow-index: /data.json time-limit=9-days")},
-		{name: "another resource", act: sweep("ACAP-disallow-index: /other.json"), stays: true},
-		{name: "a new header", soon: true, act: func(s *store, _ *web) { s.receive(noarchive) }},
-		{name: "the header of the record", act: func(s *store, _ *web) {
+		{name: "sweep", says: "ACAP-request-take-down: /data.json"},
+		{name: "prohibited", says: "ACAP-disallow-index: /data.json"},
+		{name: "no snippets", says: "ACAP-disallow-present-snippet: /data.json"},
+		{name: "short snippets", says: "ACAP-allow-present-snippet: /data.json max-length=5-words"},
+		{name: "a time limit", says: "ACAP-allow-index: /data.json time-limit=9-days"},
+		{name: "another resource", act: func(s *store) {
+			s.web.says("ACAP-disallow-index: /other.json")
+			s.sweep(SweepOptions{})
+		}},
+		{name: "a new header", line: header, act: func(s *store) { s.receive(noarchive) }},
+		{name: "the header of the record", line: header, act: func(s *store) {
 			s.receive(noarchive)
 			s.receive(scripted(unscripted, scriptedArticle, data))
 			s.sweep(SweepOptions{})
-		}, soon: true},
-		{name: "gone", act: func(s *store, _ *web) { s.receive(answer(404, data)) }, stays: true},
+		}},
+		{name: "gone", act: func(s *store) { s.receive(answer(404, data)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWeb("")
@@ -155,12 +156,28 @@ func TestTakeDownScripted(t *testing.T) {
 			}})
 			s.receive(pageOf("{}", data))
 			s.receive(scripted(unscripted, scriptedArticle, data))
-			c.act(s, w)
-			if gone := !c.stays; (len(s.copies(a)) == 0) != gone || (s.found("pilot") == "") != gone {
+			if c.says != "" {
+				w.says(c.says)
+				s.sweep(SweepOptions{})
+				c.line = site + "/robots.txt:3: " + c.says
+			} else {
+				c.act(s)
+			}
+			gone := c.line != ""
+			if (len(s.copies(a)) == 0) != gone || (s.found("pilot") == "") != gone {
 				t.Errorf("copies %q, found %q", s.copies(a), s.found("pilot"))
 			}
-			if slices.Contains(again, a) != c.soon {
+			if slices.Contains(again, a) != gone {
 				t.Errorf("crawled again: %q", again)
+			}
+			stones, err := s.archive.Tombstones(a)
+			if err != nil || len(stones) > 0 != gone {
+				t.Fatalf("%+v, %v", stones, err)
+			}
+			for _, stone := range stones {
+				if !strings.HasPrefix(stone.Why, "its scripts made it from "+data+": ") || stone.Line != c.line {
+					t.Errorf("erased: %s, line %q", stone.Why, stone.Line)
+				}
 			}
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/internal/defect"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -29,7 +28,7 @@ type SweepOptions struct {
 	All      bool            // check all pages, also those that are not due
 	Progress func(pages int) // called from time to time with the number of pages checked so far; may be nil
 
-	barred  *acap.Decision         // why data from which scripts made the pages may not be used; nil: not known
+	barred  *ground                // why data from which scripts made the pages may not be used; nil: not known
 	examine func(*sweepPlan) error // called for each page that could be checked; may be nil
 }
 
@@ -218,7 +217,7 @@ func (h *Holdings) executePlan(ctx context.Context, d sweepPlan) error {
 	return nil
 }
 
-// rewrite writes the items of a page that are made again. This comes before anything is erased.
+// rewrite writes the items of a page that are made again, and what makes the page itself be crawled again. This comes before anything is erased.
 func (h *Holdings) rewrite(ctx context.Context, d sweepPlan) error {
 	address := d.known.URL
 	for _, part := range d.awaits {
@@ -228,6 +227,11 @@ func (h *Holdings) rewrite(ctx context.Context, d sweepPlan) error {
 	}
 	if d.barred {
 		if err := h.stopAwaiting(ctx, address, everyPart); err != nil {
+			return err
+		}
+	}
+	if d.again {
+		if err := h.o.Hasten(ctx, []string{address}); err != nil {
 			return err
 		}
 	}
