@@ -115,9 +115,11 @@ type Tombstone struct {
 	// reason of the decision to erase, or one of the Reason constants; empty in old archives
 	Reason string `json:",omitempty"`
 	Why    string
-	Line   string   `json:",omitempty"` // the line that led to the decision; empty if no line did
-	Asked  bool     `json:",omitempty"` // the publisher requested the erasure (P1 2.6.1)
-	Keys   []uint64 `json:",omitempty"` // slots of the keys that were destroyed
+	Line   string `json:",omitempty"` // the line that led to the decision; empty if no line did
+	// the publisher requested the erasure (P1 2.6.1), or that of something from which scripts made the page; the
+	// files are compacted soon
+	Asked bool     `json:",omitempty"`
+	Keys  []uint64 `json:",omitempty"` // slots of the keys that were destroyed
 }
 
 // TakenDown reports whether the publisher requested the erasure. It does not depend on Why, which may be a text of the

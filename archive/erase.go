@@ -77,7 +77,7 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		}
 	}
 	leading := 0
-	if s.Asked { // X66: a take-down also erases the records that lead to the page
+	if s.TakenDown() { // X66: a take-down also erases the records that lead to the page
 		var err error
 		if leading, err = t.eraseRedirects(url); err != nil {
 			return 0, err

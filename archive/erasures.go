@@ -20,6 +20,8 @@ const (
 	ReasonNothingLeft = "nothing-left" // nothing of the page was stored except its record
 	ReasonForgotten   = "forgotten"    // the operator wants it so
 	ReasonKept        = "kept"         // it was kept for as long as a job keeps pages
+	// scripts made it from something that was erased or may no longer be used
+	ReasonDerived = "derived"
 )
 
 // Erasure counts what was erased for one reason and by one line. Copies is 0 if pages lost only
@@ -47,6 +49,7 @@ func (e Erasure) String() string {
 		ReasonTakenDown: "taken down at the publisher's request",
 		ReasonReplaced:  "replaced by a newer copy, since the time limit is until-recrawled",
 		ReasonForgotten: "by the operator", ReasonKept: "kept for as long as the job says (keep)",
+		ReasonDerived: "scripts made it from something that was erased or may no longer be used",
 		ReasonDamaged: "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
 	}[e.Reason], e.Reason)
 	switch {

@@ -159,8 +159,8 @@ func (s *Site) changeQueue(change func() error) error {
 	}
 	s.orders.changes.Go(func() {
 		if err := change(); err != nil {
-			s.o.Log.Warn("a take-down is not noted in the queue, so its pages are not queued when it is withdrawn",
-				"error", err)
+			s.o.Log.Warn("the queue was not changed after an erasure: pages may not be crawled again soon, or not when a "+
+				"take-down is withdrawn", "error", err)
 		}
 	})
 	return nil

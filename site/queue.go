@@ -2,9 +2,11 @@ package site
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/config"
@@ -80,4 +82,43 @@ func whyNotNow(q crawler.HostQueue, now time.Time, crawls bool) string {
 		return fmt.Sprintf("its robots.txt asks for a pause of %s", q.Delay)
 	}
 	return "the host rests between two requests"
+}
+
+// laterAgain holds pages that were erased outside a crawl, and that must be crawled again soon. Erasures may run while
+// the queue is open for one call, so they do not change it. It is safe for concurrent use.
+type laterAgain struct {
+	mu    sync.Mutex
+	pages []string
+}
+
+func (a *laterAgain) add(_ context.Context, pages []string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pages = append(a.pages, pages...)
+	return nil
+}
+
+// maxAgain is how many pages one transaction of the queue queues again.
+const maxAgain = 1000
+
+// queueAgain queues the pages that were added to s.again. A page that no crawl has visited is not queued, and neither
+// is any in the data directory of a node of a cluster that does not crawl: only the owner of a host queues its pages.
+func (s *Site) queueAgain() error {
+	s.again.mu.Lock()
+	pages := s.again.pages
+	s.again.pages = nil
+	s.again.mu.Unlock()
+	if len(pages) == 0 {
+		return nil
+	}
+	return s.changeQueue(func() error {
+		return s.withOwnFrontier(func(f *crawler.Frontier) error {
+			for some := range slices.Chunk(pages, maxAgain) {
+				if err := f.Again(some...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 }

@@ -82,6 +82,9 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	if err != nil {
 		return nil, nil, err
 	}
+	if err = s.queueAgain(); err != nil {
+		return nil, nil, err
+	}
 	c.executor = s.executor(s.frontier)
 	s.session = nil
 	if err = s.resumeRequests(ctx, c.executor, s.frontier); err != nil && !(o.requests && unexecuted(err)) {
@@ -319,10 +322,10 @@ func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 	return out
 }
 
-// crawlAgain queues pages for another crawl because their stored data is not enough to apply a new
-// policy.
+// crawlAgain queues pages for another crawl because they were erased, or their stored data is not enough to apply a
+// new policy.
 func (s *session) crawlAgain(_ context.Context, pages []string) error {
-	return s.site.frontier.Again(pages...)
+	return s.site.changeQueue(func() error { return s.site.frontier.Again(pages...) })
 }
 
 // Part fetches a resource that stored pages require, such as an image.

@@ -84,6 +84,7 @@ type opened struct {
 	holdings *holdings.Holdings
 	queue    sync.Mutex        // held while the queue is opened, and while it is open for one call only
 	frontier *crawler.Frontier // nil if no queue is open for a crawl
+	again    laterAgain        // erased pages to crawl again soon
 	session  *session          // session of the running or last crawl; nil: there was none
 	progress progress          // progress of the running crawl
 	// this process as a node of a cluster; nil: it has joined none. It stays set when the node has left
@@ -271,10 +272,11 @@ func (s *Site) Close() error {
 	if s.holdings != nil {
 		errs = append(errs, s.holdings.Close())
 	}
+	errs = append(errs, s.queueAgain())
 	if s.frontier != nil {
 		errs = append(errs, s.frontier.Close())
-		s.orders.changes.Wait()
 	}
+	s.orders.changes.Wait()
 	if s.policy != nil {
 		errs = append(errs, s.policy.Close())
 	}
@@ -320,6 +322,9 @@ func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdin
 		return s.holdings, nil
 	}
 	o.For = s.decider()
+	if o.Hasten == nil {
+		o.Hasten = s.again.add
+	}
 	o.Budget, o.Defect, o.Scarce, o.Erased = s.o.Budget, s.defect, s.room.Scarce, s.erased.note
 	h, err := holdings.Open(ctx, s.archive, s.index, sources, o)
 	if err != nil {

@@ -85,11 +85,12 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 }
 
 // eraseScripted erases a page that scripts made from an erased resource: what they made of it cannot be separated
-// from the rest. The page is crawled again soon.
+// from the rest. If the resource was erased at its publisher's request, the page is crawled again soon, without it. A
+// crawl after an erasure by the operator would only get the resource again.
 func (h *Holdings) eraseScripted(ctx context.Context, page string, g ground) error {
 	t := g.tombstone()
 	t.URL = page
-	if _, err := h.erase(ctx, t); err != nil {
+	if _, err := h.erase(ctx, t); err != nil || !g.asked {
 		return err
 	}
 	return h.o.Hasten(ctx, []string{page})

@@ -422,7 +422,7 @@ func (p *plan) add(s Swept) { p.swept = append(p.swept, s) }
 // names the kind of the item.
 func (e *evidence) item(what string, g ground) Swept {
 	return Swept{URL: e.url, What: what, Reason: g.reason, Why: g.why, Line: g.line,
-		TakenDown: g.reason == archive.ReasonTakenDown}
+		TakenDown: g.reason == archive.ReasonTakenDown, asked: g.asked}
 }
 
 func (s Swept) version(n int, capture uint64) Swept {

@@ -12,23 +12,25 @@ type ground struct {
 	reason string // a reason constant of package archive
 	why    string // explanation, as a clause
 	line   string // the policy line that decided; "" if none did
+	asked  bool   // the publisher requested the erasure (P1 2.6.1)
 }
 
 // byTakeDown returns the ground for a take-down request.
 func byTakeDown(line *acap.Field) ground {
-	return ground{archive.ReasonTakenDown, takenDown, line.String()}
+	return ground{archive.ReasonTakenDown, takenDown, line.String(), true}
 }
 
 // of returns the ground for the erasure of a page that scripts made from the resource at address, which is erased or
-// may not be used for the ground g.
+// may not be used for the ground g. The page itself is not taken down.
 func (g ground) of(address string) ground {
+	g.reason = archive.ReasonDerived
 	g.why = "its scripts made it from " + address + ": " + g.why
 	return g
 }
 
 // tombstone returns the tombstone of an erasure for the reason g.
 func (g ground) tombstone() archive.Tombstone {
-	return archive.Tombstone{Reason: g.reason, Why: g.why, Line: g.line, Asked: g.reason == archive.ReasonTakenDown}
+	return archive.Tombstone{Reason: g.reason, Why: g.why, Line: g.line, Asked: g.asked}
 }
 
 // grounds returns why something is erased, for its tombstone. A tombstone must not contain text of
@@ -36,7 +38,7 @@ func (g ground) tombstone() archive.Tombstone {
 // statement but not its text.
 func grounds(d acap.Decision) ground {
 	if d.Because == nil {
-		return ground{string(d.Reason), d.Why(), ""}
+		return ground{reason: string(d.Reason), why: d.Why()}
 	}
 	place := *d.Because
 	switch place.Source {
@@ -47,8 +49,8 @@ func grounds(d acap.Decision) ground {
 	case acap.Header:
 		place.Text, _, _ = strings.Cut(place.Text, ":")
 	default:
-		return ground{string(d.Reason), d.Why(), place.String()}
+		return ground{reason: string(d.Reason), why: d.Why(), line: place.String()}
 	}
 	d.Because = &place
-	return ground{string(d.Reason), d.Why(), place.String()}
+	return ground{reason: string(d.Reason), why: d.Why(), line: place.String()}
 }

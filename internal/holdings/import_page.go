@@ -83,7 +83,7 @@ func (m *importer) takenDownSource(x *incoming) (source string, why ground, err 
 		}
 		stone, down, err := m.erasedSince(source, x.at, archive.Tombstone.TakenDown)
 		if err != nil || down {
-			return source, ground{archive.ReasonTakenDown, stone.Why, stone.Line}, err
+			return source, ground{archive.ReasonTakenDown, stone.Why, stone.Line, true}, err
 		}
 	}
 	return "", why, m.ctx.Err()

@@ -44,8 +44,9 @@ type Swept struct {
 	Why    string `json:"why"`            // explanation, as a clause
 	Line   string `json:"line,omitempty"` // the policy line that decided; "" if no line did
 
-	TakenDown bool `json:"taken_down,omitempty"` // erased at the publisher's request
+	TakenDown bool `json:"taken_down,omitempty"` // the publisher requested the erasure of the page
 
+	asked   bool   // as in ground
 	capture uint64 // ID of the erased copy
 }
 
@@ -140,6 +141,9 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 		if err == nil && !o.DryRun {
 			err = h.executePlan(ctx, d)
 		}
+		if err == nil && !o.DryRun && d.again { // last, because the erasure does not depend on the frontier
+			return d, h.o.Hasten(ctx, []string{r.URL})
+		}
 		lost := errors.Is(err, archive.ErrNotHeld)
 		if !errors.Is(err, errMoved) && !lost {
 			return d, err
@@ -217,7 +221,7 @@ func (h *Holdings) executePlan(ctx context.Context, d sweepPlan) error {
 	return nil
 }
 
-// rewrite writes the items of a page that are made again, and what makes the page itself be crawled again. This comes before anything is erased.
+// rewrite writes the items of a page that are made again. This comes before anything is erased.
 func (h *Holdings) rewrite(ctx context.Context, d sweepPlan) error {
 	address := d.known.URL
 	for _, part := range d.awaits {
@@ -227,11 +231,6 @@ func (h *Holdings) rewrite(ctx context.Context, d sweepPlan) error {
 	}
 	if d.barred {
 		if err := h.stopAwaiting(ctx, address, everyPart); err != nil {
-			return err
-		}
-	}
-	if d.again {
-		if err := h.o.Hasten(ctx, []string{address}); err != nil {
 			return err
 		}
 	}
@@ -294,7 +293,7 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 		return nil
 	}
 	err := h.archive.EraseCapture(ctx, s.capture,
-		archive.Tombstone{Reason: s.Reason, Why: s.Why, Line: s.Line, Asked: s.TakenDown})
+		archive.Tombstone{Reason: s.Reason, Why: s.Why, Line: s.Line, Asked: s.asked})
 	if errors.Is(err, archive.ErrNotHeld) {
 		return nil
 	}
@@ -334,6 +333,6 @@ func (h *Holdings) dropAll(ctx context.Context, d sweepPlan) error {
 		})
 	}
 	_, err = h.archive.Erase(ctx, archive.Tombstone{URL: d.known.URL, Reason: last.Reason, Why: last.Why,
-		Line: last.Line, Asked: last.TakenDown})
+		Line: last.Line, Asked: last.asked})
 	return err
 }
