@@ -689,6 +689,7 @@ func TestTombstoneReasons(t *testing.T) {
 		{Tombstone{Reason: ReasonTakenDown, Asked: true}, true, false},
 		{Tombstone{Asked: true}, true, false}, // of an old archive
 		{Tombstone{Reason: ReasonForgotten, Why: "taken down at the publisher's request"}, false, true},
+		{Tombstone{Reason: ReasonDerived, Asked: true}, false, false},
 		{Tombstone{Why: "taken down at the publisher's request"}, false, false},
 	} {
 		if s := test.stone; s.TakenDown() != test.takenDown || s.Forgotten() != test.forgotten {

@@ -15,8 +15,9 @@ import (
 // Erase removes everything that is held of the URL in s (P1 2.6.1, P06: a take-down removes all
 // copies and all that was made of them): all captures, bodies and rendered documents that no other
 // capture uses, the data derived from the page, thumbnails, aliases of the page (X66), and answers of
-// the URL in captures of pages to which it redirected. If the publisher asked for the erasure, it
-// also removes captures of redirects from the aliases to the page. It destroys the keys before it
+// the URL in captures of pages to which it redirected. If the page is taken down, it also removes
+// captures of redirects from the aliases to the page. Aliases of a page with ReasonDerived stay, since
+// it is crawled again. Erase destroys the keys before it
 // returns. The dates of the resource remain. Erase stores s as the tombstone, after setting all
 // counts in s except Derived. It logs an intent, so that the index removes the page. erased is the
 // number of erased captures.
@@ -83,7 +84,10 @@ func (t *txn) erase(s Tombstone) (int, error) {
 			return 0, err
 		}
 	}
-	err := errors.Join(t.eraseVersions(url, rec.Current), t.eraseAliases(url), t.erasePictures(url), t.erasePart(url))
+	err := errors.Join(t.eraseVersions(url, rec.Current), t.erasePictures(url), t.erasePart(url))
+	if s.Reason != ReasonDerived { // otherwise the page is crawled again
+		err = errors.Join(err, t.eraseAliases(url))
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -205,8 +205,8 @@ func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 	return f.wait(&change{offers: offers})
 }
 
-// Again requeues visited pages at their depth. It ignores addresses that are queued or were never
-// visited.
+// Again requeues visited pages at their depth. A page that is being visited is requeued after the visit. Again
+// ignores other addresses that are queued, and those that were never visited.
 func (f *Frontier) Again(addresses ...string) error {
 	c := &change{}
 	for _, raw := range addresses {
@@ -220,11 +220,31 @@ func (f *Frontier) Again(addresses ...string) error {
 // queueAgain queues the address of the offer o again if it was visited before.
 func (b *batch) queueAgain(o *Offer) (queued bool, err error) {
 	r, found, err := b.get(o.URL)
-	if err != nil || !found || r.State == Queued || notAskedFor(r.State) {
+	if err != nil || !found || notAskedFor(r.State) {
 		return false, err
+	}
+	if r.State == Queued {
+		b.f.againAfter(o.URL)
+		return false, nil
 	}
 	if o.From != NoSeed {
 		r.from = o.From
 	}
 	return true, b.enqueueAgain([]Record{r})
+}
+
+// againAfter makes the address url be queued again after the visit that is in progress, if there is one.
+func (f *Frontier) againAfter(url string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l := f.leaseOf(url); l != nil {
+		l.again = true
+	}
+}
+
+// wantsAgain reports whether Again was called for the address of l during its visit.
+func (f *Frontier) wantsAgain(l *Lease) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return l.again
 }

@@ -406,6 +406,28 @@ func TestAgain(t *testing.T) {
 	must(t, f.Check())
 }
 
+// TestAgainDuringVisit checks that a page which Again names during its visit is visited once more. A page that is only
+// queued is not.
+func TestAgainDuringVisit(t *testing.T) {
+	f := newFrontier(t, FrontierOptions{})
+	_, err := f.AddSeeds("http://h/1", "http://h/2")
+	must(t, err)
+	e := End{State: Fetched, Again: time.Now().Add(time.Hour), Interval: time.Hour}
+	l := leaseURL(t, f, "http://h/1")
+	must(t, f.Again("http://h/1", "http://h/2"))
+	finish(t, f, l, e)
+	if n := f.Counts(); n.Queued != 2 || n.Waiting != 0 {
+		t.Errorf("%+v", n)
+	}
+	must(t, f.Check())
+	finish(t, f, leaseURL(t, f, "http://h/2"), e)
+	finish(t, f, leaseURL(t, f, "http://h/1"), e)
+	if n := f.Counts(); n.Queued != 0 || n.Waiting != 2 {
+		t.Errorf("after the second visit: %+v", n)
+	}
+	must(t, f.Check())
+}
+
 // A version of the program without required resources can read the file of a version with them, and
 // the reverse.
 func TestPartsOnDisk(t *testing.T) {

@@ -140,7 +140,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 
 // endCrawl does what follows the visits of a crawl, which ended with err.
 func (s *Site) endCrawl(ctx context.Context, c *session, o crawlOrder, end func(), err error) error {
-	err = errors.Join(err, s.frontier.Flush(), c.executor.Settle(context.WithoutCancel(ctx)))
+	err = errors.Join(err, s.queueErased(), s.frontier.Flush(), c.executor.Settle(context.WithoutCancel(ctx)))
 	if err == nil {
 		c.awaitJudged(ctx, o.Judging)
 	}

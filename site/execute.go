@@ -245,7 +245,7 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 	if !begun { // without a queue, re-crawl requests stay open; take-downs do not need a queue
 		err = do(nil)
 	}
-	return list, err
+	return list, errors.Join(err, s.changeQueue(s.queueErased))
 }
 
 // executeOpen records and executes the requests in the policies that RefreshPolicies may have just
@@ -256,8 +256,8 @@ func (s *Site) executeOpen(ctx context.Context) error {
 		done = true
 		return s.resumeRequests(ctx, s.executor(f), f)
 	})
-	if err != nil || done {
-		return err
+	if err == nil && !done {
+		err = s.resumeRequests(ctx, s.executor(nil), nil)
 	}
-	return s.resumeRequests(ctx, s.executor(nil), nil)
+	return errors.Join(err, s.changeQueue(s.queueErased))
 }

@@ -159,8 +159,8 @@ func (s *Site) changeQueue(change func() error) error {
 	}
 	s.orders.changes.Go(func() {
 		if err := change(); err != nil {
-			s.o.Log.Warn("the queue was not changed after an erasure: pages may not be crawled again soon, or not when a "+
-				"take-down is withdrawn", "error", err)
+			s.o.Log.Warn("the queue could not be changed, so pages that were erased, or whose take-down was withdrawn, "+
+				"may not be crawled again soon", "error", err)
 		}
 	})
 	return nil

@@ -2,11 +2,11 @@ package site
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/config"
@@ -84,41 +84,71 @@ func whyNotNow(q crawler.HostQueue, now time.Time, crawls bool) string {
 	return "the host rests between two requests"
 }
 
-// laterAgain holds pages that were erased outside a crawl, and that must be crawled again soon. Erasures may run while
-// the queue is open for one call, so they do not change it. It is safe for concurrent use.
-type laterAgain struct {
-	mu    sync.Mutex
-	pages []string
+// erasedPages holds pages that were erased because of something from which their scripts made them, until the queue
+// has them. An erasure must not wait for the queue, which in a cluster may wait for the servers, and which may be
+// open for the very call that erases. It is safe for concurrent use.
+type erasedPages struct {
+	direct atomic.Bool // the queue stays open, so that pages may be queued at once
+	mu     sync.Mutex
+	list   []string
+	busy   bool // a goroutine queues pages, and also those that are added meanwhile
 }
 
-func (a *laterAgain) add(_ context.Context, pages []string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.pages = append(a.pages, pages...)
-	return nil
-}
+// maxErased is how many pages one transaction of the queue queues again.
+const maxErased = 1000
 
-// maxAgain is how many pages one transaction of the queue queues again.
-const maxAgain = 1000
-
-// queueAgain queues the pages that were added to s.again. A page that no crawl has visited is not queued, and neither
-// is any in the data directory of a node of a cluster that does not crawl: only the owner of a host queues its pages.
-func (s *Site) queueAgain() error {
-	s.again.mu.Lock()
-	pages := s.again.pages
-	s.again.pages = nil
-	s.again.mu.Unlock()
-	if len(pages) == 0 {
+// take returns pages to queue; nil if there are none, or if another goroutine queues them. After it has returned
+// pages, done must be called.
+func (e *erasedPages) take() (pages []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.busy || len(e.list) == 0 {
 		return nil
 	}
-	return s.changeQueue(func() error {
-		return s.withOwnFrontier(func(f *crawler.Frontier) error {
-			for some := range slices.Chunk(pages, maxAgain) {
-				if err := f.Again(some...); err != nil {
-					return err
-				}
-			}
+	e.busy = true
+	n := min(len(e.list), maxErased)
+	pages, e.list = e.list[:n:n], e.list[n:]
+	return pages
+}
+
+// done puts pages back that could not be queued.
+func (e *erasedPages) done(failed []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.busy = false
+	e.list = append(failed, e.list...)
+}
+
+// crawlErased makes an erased page be crawled again soon. If the queue cannot be changed now, queueErased does that.
+func (s *Site) crawlErased(page string) {
+	s.erasedPages.mu.Lock()
+	s.erasedPages.list = append(s.erasedPages.list, page)
+	s.erasedPages.mu.Unlock()
+	if s.erasedPages.direct.Load() {
+		_ = s.changeQueue(s.queueErased) // after an error the pages stay in the list, and Close returns the error
+	}
+}
+
+// queueErased queues the erased pages that are not in the queue yet. It ignores pages that no crawl has visited.
+func (s *Site) queueErased() error {
+	for {
+		pages := s.erasedPages.take()
+		if pages == nil {
 			return nil
+		}
+		queued := false
+		err := s.withOwnFrontier(func(f *crawler.Frontier) error {
+			queued = true
+			return f.Again(pages...)
 		})
-	})
+		if err != nil {
+			s.erasedPages.done(pages)
+			return err
+		}
+		s.erasedPages.done(nil)
+		if !queued && s.shared.Load() {
+			s.o.Log.Warn("pages were erased that scripts made from something taken down; since this node does not "+
+				"crawl, they are crawled again only when they are due", "pages", len(pages))
+		}
+	}
 }

@@ -261,11 +261,37 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 		return nil, err
 	case stored.refused != nil:
 		return nil, stored.refused
-	case (kind == render.Data || kind == render.Sheet) && stored.barred != nil:
+	case stored.barred != nil && ofText(kind):
 		return nil, stored.barred.Err(pg.URL().String())
+	}
+	if ofText(kind) {
+		if err := r.refusedRedirect(ctx, pg); err != nil {
+			return nil, err
+		}
 	}
 	r.count(pg, kind)
 	return pg, nil
+}
+
+// ofText reports whether scripts can read the text of a resource of this kind. They can read the rules of a style
+// sheet.
+func ofText(kind render.Kind) bool { return kind == render.Data || kind == render.Sheet }
+
+// refusedRedirect returns why the text of pg may not become text of the page, by what is said of an address that
+// redirects to pg; nil if it may.
+func (r *scriptRun) refusedRedirect(ctx context.Context, pg *page.Page) error {
+	hops := pg.Hops()
+	for i := 1; i < len(hops); i++ {
+		from := page.New(hops[:i])
+		origin, err := r.Policy(ctx, from.URL())
+		if err != nil {
+			return err
+		}
+		if d := r.termsOf(ctx, origin, from).RefusedText(); d != nil {
+			return d.Err(from.URL().String())
+		}
+	}
+	return nil
 }
 
 // permit returns why u, the address of a request or of its redirect, must not be requested for the page; nil if it
@@ -302,10 +328,10 @@ func (r *scriptRun) count(pg *page.Page, kind render.Kind) {
 	defer r.mu.Unlock()
 	for _, hop := range pg.Hops() {
 		r.had = append(r.had, hop.URL)
-		switch kind {
-		case render.Data, render.Sheet: // scripts can read the rules of a style sheet
+		switch {
+		case ofText(kind):
 			r.made = append(r.made, hop.URL)
-		case render.Script:
+		case kind == render.Script:
 			r.ran = append(r.ran, hop.URL)
 		}
 		if !hop.Start.Before(r.began) { // otherwise it was requested for another page

@@ -78,11 +78,11 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 		Licences: s.policy}, holdings.Options{
 		NoPreserve: !s.cfg.Preserve, NoIndex: !s.cfg.Index, Requisites: s.cfg.Requisites,
 		NoArchive: s.cfg.Policy.NoarchivePreserve, Drawer: draws, Known: known, Version: known.version,
-		Swept: c.noteSwept, Hasten: c.crawlAgain, Parts: c.queueParts})
+		Swept: c.noteSwept, Hasten: c.crawlSoon, Parts: c.queueParts})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = s.queueAgain(); err != nil {
+	if err = s.changeQueue(s.queueErased); err != nil {
 		return nil, nil, err
 	}
 	c.executor = s.executor(s.frontier)
@@ -124,6 +124,7 @@ func (s *Site) openFrontier(backoff time.Duration) (err error) {
 		o.Journal, o.Lost, o.Skew = n, n.Lost, n.Settings().Margin
 	}
 	s.frontier, err = crawler.Open(frontierFile(s.cfg), o)
+	s.erasedPages.direct.Store(err == nil)
 	return err
 }
 
@@ -322,10 +323,10 @@ func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 	return out
 }
 
-// crawlAgain queues pages for another crawl because they were erased, or their stored data is not enough to apply a
-// new policy.
-func (s *session) crawlAgain(_ context.Context, pages []string) error {
-	return s.site.changeQueue(func() error { return s.site.frontier.Again(pages...) })
+// crawlSoon queues pages for another crawl because their stored data is not enough to apply a new
+// policy.
+func (s *session) crawlSoon(_ context.Context, pages []string) error {
+	return s.site.frontier.Again(pages...)
 }
 
 // Part fetches a resource that stored pages require, such as an image.

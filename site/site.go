@@ -80,13 +80,13 @@ type Site struct {
 
 // opened holds the parts of a site that are opened on first use.
 type opened struct {
-	mu       sync.Mutex // held while holdings are opened or closed
-	holdings *holdings.Holdings
-	queue    sync.Mutex        // held while the queue is opened, and while it is open for one call only
-	frontier *crawler.Frontier // nil if no queue is open for a crawl
-	again    laterAgain        // erased pages to crawl again soon
-	session  *session          // session of the running or last crawl; nil: there was none
-	progress progress          // progress of the running crawl
+	mu          sync.Mutex // held while holdings are opened or closed
+	holdings    *holdings.Holdings
+	queue       sync.Mutex        // held while the queue is opened, and while it is open for one call only
+	frontier    *crawler.Frontier // nil if no queue is open for a crawl
+	erasedPages erasedPages       // pages to crawl again soon
+	session     *session          // session of the running or last crawl; nil: there was none
+	progress    progress          // progress of the running crawl
 	// this process as a node of a cluster; nil: it has joined none. It stays set when the node has left
 	node    atomic.Pointer[cluster.Node]
 	shared  atomic.Bool // the data directory belongs to a node of a cluster
@@ -272,7 +272,9 @@ func (s *Site) Close() error {
 	if s.holdings != nil {
 		errs = append(errs, s.holdings.Close())
 	}
-	errs = append(errs, s.queueAgain())
+	if s.node.Load() == nil { // changeQueue has reported what a node could not queue
+		errs = append(errs, s.queueErased())
+	}
 	if s.frontier != nil {
 		errs = append(errs, s.frontier.Close())
 	}
@@ -322,9 +324,7 @@ func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdin
 		return s.holdings, nil
 	}
 	o.For = s.decider()
-	if o.Hasten == nil {
-		o.Hasten = s.again.add
-	}
+	o.Again = s.crawlErased
 	o.Budget, o.Defect, o.Scarce, o.Erased = s.o.Budget, s.defect, s.room.Scarce, s.erased.note
 	h, err := holdings.Open(ctx, s.archive, s.index, sources, o)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // withdraw removes from the stored data of other pages the excerpts, thumbnails and index entries that were made
-// from the erased resource at address (P1 2.6, P04). It erases pages whose scripts used the resource. derived is
-// the number of these pages. withdraw also records that these pages wait until the take-down ends
-// (P1 2.6.1, P05: nothing is fetched again before). g is the ground of the erasure.
+// from the resource at address, which is erased on the ground g (P1 2.6, P04). It erases pages whose scripts used the
+// resource, unless it was only kept for its time. derived is the number of these pages. withdraw also records that
+// these pages wait until the take-down ends (P1 2.6.1, P05: nothing is fetched again before).
 func (h *Holdings) withdraw(ctx context.Context, address string, g ground) (derived int, err error) {
 	pages, err := h.archive.MadeOf(address)
 	if err != nil {
@@ -27,10 +27,13 @@ func (h *Holdings) withdraw(ctx context.Context, address string, g ground) (deri
 	return len(pages), errors.Join(err, h.archive.Await(ctx, address, archive.ForAnswer, pages...),
 		forEachPage(sweepers, pages, func(page string) error {
 			known, _, err := h.archive.Resource(page)
-			if err == nil && known.Kept.MadeByScripts(address) {
-				return h.eraseScripted(ctx, page, g.of(address))
+			switch {
+			case err != nil || !known.Kept.MadeByScripts(address):
+				return errors.Join(err, h.withdrawFrom(ctx, page, address, nil))
+			case page == address || g.reason == archive.ReasonKept: // erased by the caller; has its own time
+				return nil
 			}
-			return errors.Join(err, h.withdrawFrom(ctx, page, address, nil))
+			return h.eraseDerived(ctx, known, g.of(address))
 		}))
 }
 
@@ -84,16 +87,11 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 	return nil
 }
 
-// eraseScripted erases a page that scripts made from an erased resource: what they made of it cannot be separated
-// from the rest. If the resource was erased at its publisher's request, the page is crawled again soon, without it. A
-// crawl after an erasure by the operator would only get the resource again.
-func (h *Holdings) eraseScripted(ctx context.Context, page string, g ground) error {
-	t := g.tombstone()
-	t.URL = page
-	if _, err := h.erase(ctx, t); err != nil || !g.asked {
-		return err
-	}
-	return h.o.Hasten(ctx, []string{page})
+// eraseDerived erases a page that scripts made from an erased resource, or from one that may not be used: what they
+// made of it cannot be separated from the rest.
+func (h *Holdings) eraseDerived(ctx context.Context, known archive.Resource, g ground) error {
+	_, err := h.sweepPage(ctx, known, h.withDefaults(SweepOptions{barred: &g}))
+	return err
 }
 
 // eraseMadeOf erases the pages that scripts made from pg, if its text may no longer be used for them. These pages are
@@ -109,14 +107,12 @@ func (h *Holdings) eraseMadeOf(ctx context.Context, origin *acap.Policy, pg *pag
 		return nil
 	}
 	g := grounds(*refused).of(address)
-	o := h.withDefaults(SweepOptions{barred: &g})
 	return forEachPage(sweepers, pages, func(made string) error {
 		known, _, err := h.archive.Resource(made)
 		if err != nil || !slices.Contains(known.Kept.Of[terms.Data], address) {
 			return err
 		}
-		_, err = h.sweepPage(ctx, known, o)
-		return err
+		return h.eraseDerived(ctx, known, g)
 	})
 }
 

@@ -20,7 +20,8 @@ type evidence struct {
 	noIndex    bool        // this run writes no index entries
 	takenDown  *acap.Field // the take-down request in force for the page; nil if none
 	unread     bool        // the policy of the page's origin could not be read
-	barred     *ground     // why something may not be used from which scripts made the page; nil: all may be used
+	// why everything is erased: something may not be used from which scripts made the page; nil: all may be used
+	barred *ground
 
 	// what the terms permit for the received page, or for the stored copy that is checked instead;
 	// nil in a sweep
@@ -127,8 +128,8 @@ type plan struct {
 	forget   bool             // the index entry must be deleted
 	document *index.Document  // the new index entry; nil if it is unchanged or deleted
 	kept     *terms.Kept      // the data to store to present the page from now on; nil means no change
-	barred   bool             // the page itself is taken down
-	again    bool             // the page must be crawled again soon, because scripts may make another document of it now
+	barred   bool             // the page must not wait for resources, because nothing of it may be stored now
+	again    bool             // the page must be crawled again soon
 	saved    *archive.Picture // the thumbnail to store when its copy is erased; nil if none
 }
 
@@ -145,14 +146,14 @@ func decide(e *evidence) (p plan) {
 	p.held = len(e.copies) > 0 || e.indexed || len(e.pictured) > 0 || e.record
 	switch {
 	case !p.held:
-	case e.unread:
-		p.unjudged = true
 	case e.takenDown != nil:
 		p.dropAll(e, byTakeDown(e.takenDown))
 		p.barred = true
 	case e.barred != nil:
 		p.dropAll(e, *e.barred)
-		p.again = true
+		p.barred, p.again = true, e.barred.again
+	case e.unread:
+		p.unjudged = true
 	case len(e.copies) == 0 && !e.indexed && len(e.pictured) == 0:
 		if e.recorded {
 			p.dropAll(e, ground{reason: archive.ReasonNothingLeft, why: "nothing else is left of the page"})

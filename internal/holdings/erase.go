@@ -104,7 +104,7 @@ func (h *Holdings) erase(ctx context.Context, t archive.Tombstone) (n int, err e
 	address := t.URL
 	// this comes first: if erase is interrupted afterwards, the record of the page still exists and
 	// causes the rest to be erased later
-	g := ground{t.Reason, t.Why, t.Line, t.Asked}
+	g := groundOf(t)
 	derived, err := h.withdraw(ctx, address, g)
 	if err = errors.Join(err, h.stopAwaiting(ctx, address, everyPart)); err != nil {
 		return 0, err

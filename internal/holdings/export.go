@@ -1,6 +1,7 @@
 package holdings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,10 +227,6 @@ func (e *exporter) withhold(c archive.Capture, out *Exported) error {
 	return nil
 }
 
-// sourceTakenDown, followed by an address, says why a page is not exported, or why it is imported without its
-// rendered document.
-const sourceTakenDown = "something from which its scripts made it is taken down: "
-
 // prepareCheck prepares the checks of the captures stored at address. If no capture of this address
 // may be stored, why and line give the reason and the policy line.
 func (e *exporter) prepareCheck(address string, known archive.Resource) (j gatherer, why, line string, err error) {
@@ -246,11 +243,11 @@ func (e *exporter) prepareCheck(address string, known archive.Resource) (j gathe
 	if down := terms.TakeDown(j.origin, u); down != nil {
 		return j, takenDown, down.String(), nil
 	}
-	// P1 2.6 (P04): a sweep erases the page, because what scripts made of the resource cannot be separated from it
-	if source, down := firstTakenDown(e.ctx, e.o.Policies, known.Kept.Of[terms.Scripts]); down != nil {
-		return j, sourceTakenDown + source, down.String(), nil
+	g, err := j.barredSource() // a sweep erases the page
+	if g != nil {
+		return j, g.why, g.line, nil
 	}
-	return j, "", "", e.ctx.Err()
+	return j, "", "", cmp.Or(err, e.ctx.Err())
 }
 
 // stillHeld returns an error if any exported capture has been erased since it was written. before

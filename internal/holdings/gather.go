@@ -129,7 +129,7 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 		return e, nil
 	}
 	if j.origin, err = j.sources.Policies.Policy(j.ctx, j.url); err != nil {
-		e.unread = true
+		e.unread, e.barred = true, j.barred
 		return e, j.ctx.Err()
 	}
 	if e.takenDown = terms.TakeDown(j.origin, j.url); e.takenDown != nil {
@@ -152,14 +152,14 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 
 // barredSource returns why something may not be used from which scripts made the page, or nil.
 func (j *gatherer) barredSource() (*ground, error) {
-	if j.barred != nil {
-		return j.barred, nil
-	}
 	// P1 2.6 (P04): what scripts made of a resource that is taken down cannot be separated from the page
 	source, down := firstTakenDown(j.ctx, j.sources.Policies, j.resource.Kept.Of[terms.Scripts])
 	if down != nil {
 		g := byTakeDown(down).of(source)
 		return &g, nil
+	}
+	if j.barred != nil {
+		return j.barred, nil
 	}
 	for _, source := range j.resource.Kept.Of[terms.Data] {
 		if g, err := j.barredData(source); err != nil || g != nil {

@@ -13,19 +13,30 @@ type ground struct {
 	why    string // explanation, as a clause
 	line   string // the policy line that decided; "" if none did
 	asked  bool   // the publisher requested the erasure (P1 2.6.1)
+	again  bool   // what is erased is a page that must be crawled again soon
 }
 
 // byTakeDown returns the ground for a take-down request.
 func byTakeDown(line *acap.Field) ground {
-	return ground{archive.ReasonTakenDown, takenDown, line.String(), true}
+	return ground{reason: archive.ReasonTakenDown, why: takenDown, line: line.String(), asked: true}
 }
 
 // of returns the ground for the erasure of a page that scripts made from the resource at address, which is erased or
-// may not be used for the ground g. The page itself is not taken down.
+// may not be used for the ground g. The page itself is not taken down. It is crawled again soon, without the resource,
+// unless the operator has erased that: then a crawl would only get it again.
 func (g ground) of(address string) ground {
-	g.reason = archive.ReasonDerived
-	g.why = "its scripts made it from " + address + ": " + g.why
+	why := g.why
+	if g.reason == archive.ReasonForgotten {
+		why = "erased by the operator: " + why
+	}
+	g.again = g.reason != archive.ReasonForgotten
+	g.reason, g.why = archive.ReasonDerived, "its scripts made it from "+address+": "+why
 	return g
+}
+
+// groundOf returns the ground of an earlier erasure.
+func groundOf(t archive.Tombstone) ground {
+	return ground{reason: t.Reason, why: t.Why, line: t.Line, asked: t.Asked}
 }
 
 // tombstone returns the tombstone of an erasure for the reason g.

@@ -59,8 +59,11 @@ type Options struct {
 	// because the archive writes no tombstone in that case. Erased may be nil.
 	Erased func(archive.Tombstone)
 
-	// Hasten receives pages that should be crawled again soon. Parts receives the Parts and Missing
-	// of the Receipts of pages checked in the background. Both may be nil.
+	// Again receives a page that was erased because of something from which its scripts made it, and that should be
+	// crawled again soon. It must not wait for anything. It may be nil.
+	Again func(page string)
+	// Hasten receives pages that should be crawled again soon, because more of them may be stored now. Parts receives
+	// the Parts and Missing of the Receipts of pages checked in the background. Both may be nil.
 	Hasten func(ctx context.Context, pages []string) error
 	Parts  func(ctx context.Context, parts, missing []string) error
 }
@@ -116,6 +119,9 @@ func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o 
 	}
 	if o.Known == nil {
 		o.Known = s.Policies
+	}
+	if o.Again == nil {
+		o.Again = func(string) {}
 	}
 	if o.Hasten == nil {
 		o.Hasten = func(context.Context, []string) error { return nil }

@@ -1,6 +1,7 @@
 package holdings
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -56,12 +57,12 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	if x.rendered == nil {
 		return pg, nil
 	}
-	source, _, err := m.takenDownSource(x)
+	g, err := m.sourceErased(x)
 	if err != nil {
 		return nil, err
 	}
-	if source != "" { // P1 2.6 (P04): what scripts made of it cannot be separated from the rendered document
-		x.result.Unrendered = sourceTakenDown + source
+	if g != nil { // P1 2.6 (P04): what scripts made of it cannot be separated from the rendered document
+		x.result.Unrendered = g.why
 		return pg, nil
 	}
 	last.Rendered, last.Made, last.Ran = x.rendered, x.made, x.ran
@@ -73,20 +74,32 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	return rendered, nil
 }
 
-// takenDownSource looks for a script, or for data, that the rendered document of x was made from and that is taken
-// down or was taken down after x was received. It returns its address and the ground, or "". It ignores resources
-// whose policy is not known.
-func (m *importer) takenDownSource(x *incoming) (source string, why ground, err error) {
+// sourceErased returns why the rendered document of x must not be imported, or nil. A script, or data, that it was
+// made from is taken down, or was taken down or erased by the operator after x was received; or the page was erased
+// since because of a take-down. sourceErased ignores resources whose policy is not known.
+func (m *importer) sourceErased(x *incoming) (*ground, error) {
 	for _, source := range slices.Concat(x.made, x.ran) {
 		if down := terms.TakenDown(m.ctx, m.o.Policies, source); down != nil {
-			return source, byTakeDown(down), nil
+			g := byTakeDown(down).of(source)
+			return &g, nil
 		}
-		stone, down, err := m.erasedSince(source, x.at, archive.Tombstone.TakenDown)
-		if err != nil || down {
-			return source, ground{archive.ReasonTakenDown, stone.Why, stone.Line, true}, err
+		stone, gone, err := m.erasedSince(source, x.at, func(t archive.Tombstone) bool {
+			return t.TakenDown() || t.Reason == archive.ReasonForgotten && !m.o.Forgotten
+		})
+		if err != nil || gone {
+			g := groundOf(stone).of(source)
+			return &g, err
 		}
 	}
-	return "", why, m.ctx.Err()
+	// if the resource was not stored here, only the tombstone of the page says that it was taken down
+	stone, gone, err := m.erasedSince(x.url, x.at, func(t archive.Tombstone) bool {
+		return t.Reason == archive.ReasonDerived && t.Asked
+	})
+	if err != nil || !gone {
+		return nil, cmp.Or(err, m.ctx.Err())
+	}
+	g := groundOf(stone)
+	return &g, nil
 }
 
 // lawfulHops returns those redirects before x that may be crawled. If an address of the chain is

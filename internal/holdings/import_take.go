@@ -277,13 +277,14 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	}
 	// a resource from which scripts made the page may have been taken down since the page was judged
 	if last := pg.Last(); len(last.Made)+len(last.Ran) > 0 {
-		source, why, err := m.takenDownSource(x)
+		g, err := m.sourceErased(x)
 		if err != nil {
 			return err
 		}
-		if source != "" {
-			x.refuse(sourceTakenDown+source, why.line)
-			return m.eraseScripted(m.ctx, x.url, why.of(source))
+		if g != nil {
+			x.refuse(g.why, g.line)
+			known, _, err := m.archive.Resource(x.url)
+			return errors.Join(err, m.eraseDerived(m.ctx, known, *g))
 		}
 	}
 	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts

@@ -106,7 +106,7 @@ func TestExportSourceTakenDown(t *testing.T) {
 	counts, err := s.Export(context.Background(), io.Discard, ExportOptions{},
 		func(e Exported) { out = append(out, e) })
 	if err != nil || counts.Captures != 0 || counts.Withheld != 1 || len(out) != 1 || out[0].Unknown ||
-		out[0].Why != "something from which its scripts made it is taken down: "+data ||
+		out[0].Why != "its scripts made it from "+data+": taken down at the publisher's request" ||
 		!strings.Contains(out[0].Line, "take-down") {
 		t.Errorf("%+v, %+v, %v", counts, out, err)
 	}
@@ -174,7 +174,7 @@ func (p unknownPolicies) Policy(ctx context.Context, u *url.URL) (*acap.Policy, 
 // TestImportSourceTakenDown checks when a rendered document is not imported because something is taken down from which
 // scripts made it.
 func TestImportSourceTakenDown(t *testing.T) {
-	const why = "something from which its scripts made it is taken down: "
+	const why = "its scripts made it from " + data + ": taken down at the publisher's request"
 	const date = "2020-01-01T00:00:00Z"
 	for name, test := range map[string]struct {
 		robots     string
@@ -185,8 +185,8 @@ func TestImportSourceTakenDown(t *testing.T) {
 		sources    []string
 	}{
 		"by the policy": {robots: "ACAP-request-take-down: /data.json",
-			file: rendering(date, scriptedArticle, app, data), unrendered: why + data},
-		"after the capture": {erased: true, file: rendering(date, scriptedArticle, data), unrendered: why + data},
+			file: rendering(date, scriptedArticle, app, data), unrendered: why},
+		"after the capture": {erased: true, file: rendering(date, scriptedArticle, data), unrendered: why},
 		"before the capture": {erased: true, recent: true,
 			file: rendering(date, scriptedArticle, data), sources: []string{data}},
 		"another resource": {robots: "ACAP-request-take-down: /other", file: rendering(date, scriptedArticle, data),
@@ -202,7 +202,7 @@ func TestImportSourceTakenDown(t *testing.T) {
 				sourceFields("2", data))},
 		"before the conversion": {robots: "ACAP-request-take-down: /data.json",
 			file: warcFile(foreign{block: answered, id: "1"}, sourceFields("1", data),
-				conversionOf("1", a, scriptedArticle)), unrendered: why + data},
+				conversionOf("1", a, scriptedArticle)), unrendered: why},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWeb("")

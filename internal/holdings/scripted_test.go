@@ -1,12 +1,14 @@
 package holdings
 
 import (
-	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -149,10 +151,7 @@ func TestTakeDownScripted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWeb("")
 			var again []string
-			s := open(t, t.TempDir(), w, Options{Hasten: func(_ context.Context, pages []string) error {
-				again = append(again, pages...)
-				return nil
-			}})
+			s := open(t, t.TempDir(), w, Options{Again: func(page string) { again = append(again, page) }})
 			s.receive(pageOf("{}", data))
 			s.receive(scripted(unscripted, scriptedArticle, data))
 			if c.says != "" {
@@ -186,5 +185,130 @@ func TestTakeDownScripted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEraseOfMany checks an erasure if pages were made from each other or from themselves: it ends, and erases only
+// what was made from the erased resource itself. A page that is being judged by an unreadable policy is erased too.
+func TestEraseOfMany(t *testing.T) {
+	const b, c = site + "/b", site + "/c"
+	at := func(address string, made ...string) *page.Page {
+		pg := scripted(unscripted, scriptedArticle, made...)
+		hops := slices.Clone(pg.Hops())
+		hops[0].URL = address
+		return page.New(hops)
+	}
+	for _, test := range []struct {
+		name   string
+		pages  []*page.Page
+		erased string
+		gone   []string
+	}{
+		{"of itself", []*page.Page{at(a, a)}, a, []string{a}},
+		{"of each other", []*page.Page{at(a, b), at(b, a)}, a, []string{a, b}},
+		{"one after the other", []*page.Page{pageOf("{}", a), at(b, a), at(c, b)}, a, []string{a, b}},
+	} {
+		for _, readable := range []bool{true, false} {
+			t.Run(fmt.Sprint(test.name, ", policy readable: ", readable), func(t *testing.T) {
+				w := newWeb("")
+				s := open(t, t.TempDir(), w, Options{})
+				for _, pg := range test.pages {
+					s.receive(pg)
+				}
+				if !readable {
+					w.policy = nil
+				}
+				if _, err := s.Erase(t.Context(), test.erased, takenDown, "line"); err != nil {
+					t.Fatal(err)
+				}
+				for _, address := range []string{a, b, c} {
+					held := slices.ContainsFunc(test.pages, func(pg *page.Page) bool {
+						return pg.URL().String() == address
+					})
+					if want := held && !slices.Contains(test.gone, address); (len(s.copies(address)) > 0) != want {
+						t.Errorf("%s is held: %v", address, !want)
+					}
+					stones, err := s.archive.Tombstones(address)
+					if err != nil || (len(stones) > 0) != slices.Contains(test.gone, address) {
+						t.Errorf("%s: %+v, %v", address, stones, err)
+					}
+					for _, stone := range stones {
+						if stone.TakenDown() != (address == test.erased) || !stone.Asked {
+							t.Errorf("%+v", stone)
+						}
+					}
+				}
+				if _, asked, err := s.archive.Uncompacted(); asked.IsZero() || err != nil {
+					t.Errorf("the files are not compacted soon: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestForgetScripted checks what happens to a page if the operator erases something from which its scripts made it,
+// and when its rendered document is imported again.
+func TestForgetScripted(t *testing.T) {
+	for _, test := range []struct {
+		reason    string
+		forgotten bool // import what the operator has erased
+		gone      bool
+		found     string // after the import
+	}{
+		{reason: archive.ReasonForgotten, gone: true},
+		{reason: archive.ReasonForgotten, gone: true, forgotten: true, found: "/a"},
+		{reason: archive.ReasonKept, found: "/a"},
+	} {
+		t.Run(fmt.Sprint(test.reason, test.forgotten), func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(""), Options{Again: func(page string) {
+				t.Errorf("%s is crawled again", page)
+			}})
+			s.receive(pageOf("{}", data))
+			s.receive(scriptedAt(time.Now().Add(-time.Hour), unscripted, scriptedArticle, data))
+			file, _, _ := s.export(ExportOptions{})
+			if _, _, err := s.Forget(t.Context(), data, archive.Tombstone{Reason: test.reason, Why: "old"}, time.Time{},
+				false); err != nil {
+				t.Fatal(err)
+			}
+			stones, err := s.archive.Tombstones(a)
+			if err != nil || (len(s.copies(a)) == 0) != test.gone || (len(stones) == 1) != test.gone {
+				t.Fatalf("copies %q, %+v, %v", s.copies(a), stones, err)
+			}
+			if test.gone && (stones[0].Reason != archive.ReasonDerived || stones[0].Asked ||
+				stones[0].Why != "its scripts made it from "+data+": erased by the operator: old") {
+				t.Errorf("%+v", stones[0])
+			}
+			if s.take(file, ImportOptions{Forgotten: test.forgotten}); s.found("pilot") != test.found {
+				t.Errorf("found %q, documents %q", s.found("pilot"), s.drawn())
+			}
+		})
+	}
+}
+
+// TestTakeDownAfterDerived checks that a page which was erased because its scripts made it from something taken down
+// leaves nothing when it is taken down itself: also the redirects to it are erased (X66), which stayed before.
+func TestTakeDownAfterDerived(t *testing.T) {
+	const old = site + "/old"
+	w := newWeb("")
+	s := open(t, t.TempDir(), w, Options{})
+	s.receive(pageOf("{}", data))
+	pg := scripted(unscripted, scriptedArticle, data)
+	led := ledPage(time.Now(), old, a).Hops()
+	s.receive(page.New(append(slices.Clone(led[:len(led)-1]), pg.Last())))
+	if from, err := s.Aliases(a); err != nil || !slices.Equal(from, []string{old}) {
+		t.Fatalf("redirects %q, %v", from, err)
+	}
+	if _, err := s.Erase(t.Context(), data, takenDown, "line"); err != nil {
+		t.Fatal(err)
+	}
+	if from, err := s.Aliases(a); err != nil || len(from) != 1 || len(s.copies(a)) != 0 {
+		t.Fatalf("redirects %q, copies %q, %v", from, s.copies(a), err)
+	}
+	if _, err := s.Erase(t.Context(), a, takenDown, "line"); err != nil {
+		t.Fatal(err)
+	}
+	from, err := s.Aliases(a)
+	if err != nil || len(from) != 0 || len(s.all()) != 0 {
+		t.Errorf("redirects %q, %+v, %v", from, s.all(), err)
 	}
 }

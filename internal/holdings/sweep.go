@@ -28,7 +28,7 @@ type SweepOptions struct {
 	All      bool            // check all pages, also those that are not due
 	Progress func(pages int) // called from time to time with the number of pages checked so far; may be nil
 
-	barred  *ground                // why data from which scripts made the pages may not be used; nil: not known
+	barred  *ground                // erase the pages, on this ground; nil: the policy decides
 	examine func(*sweepPlan) error // called for each page that could be checked; may be nil
 }
 
@@ -141,8 +141,8 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 		if err == nil && !o.DryRun {
 			err = h.executePlan(ctx, d)
 		}
-		if err == nil && !o.DryRun && d.again { // last, because the erasure does not depend on the frontier
-			return d, h.o.Hasten(ctx, []string{r.URL})
+		if err == nil && !o.DryRun && d.again {
+			h.o.Again(r.URL)
 		}
 		lost := errors.Is(err, archive.ErrNotHeld)
 		if !errors.Is(err, errMoved) && !lost {
@@ -316,7 +316,7 @@ func (h *Holdings) dropAll(ctx context.Context, d sweepPlan) error {
 			last = s
 		}
 	}
-	elsewhere := final != d.known.URL && !last.TakenDown
+	elsewhere := final != d.known.URL && !last.asked
 	for _, s := range d.swept {
 		if elsewhere || s.Why != last.Why || s.Line != last.Line { // a tombstone names one policy line
 			if err := h.dropCopy(ctx, s); err != nil {
@@ -324,7 +324,7 @@ func (h *Holdings) dropAll(ctx context.Context, d sweepPlan) error {
 			}
 		}
 	}
-	if elsewhere || last.What == SweptRecord && !last.TakenDown {
+	if elsewhere || last.What == SweptRecord && !last.asked {
 		if err := h.archive.ErasePicture(ctx, d.known.URL, 0); err != nil {
 			return err
 		}

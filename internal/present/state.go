@@ -56,7 +56,7 @@ func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decis
 	case l.down != nil:
 		out := State{Availability: Erased, Decision: acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition,
 			Because: l.down}}
-		if n := len(stones); r.Current == 0 && n > 0 && stones[n-1].Asked {
+		if n := len(stones); r.Current == 0 && n > 0 && stones[n-1].TakenDown() {
 			out.Erased = stones[n-1]
 		}
 		return out, nil
