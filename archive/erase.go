@@ -16,11 +16,10 @@ import (
 // copies and all that was made of them): all captures, bodies and rendered documents that no other
 // capture uses, the data derived from the page, thumbnails, aliases of the page (X66), and answers of
 // the URL in captures of pages to which it redirected. If the page is taken down, it also removes
-// captures of redirects from the aliases to the page. Aliases of a page with ReasonDerived stay, since
-// it is crawled again. Erase destroys the keys before it
-// returns. The dates of the resource remain. Erase stores s as the tombstone, after setting all
-// counts in s except Derived. It logs an intent, so that the index removes the page. erased is the
-// number of erased captures.
+// captures of redirects from the aliases to the page. With ReasonDerived, redirects stay: scripts made
+// nothing of them. Erase destroys the keys before it returns. The dates of the resource remain. Erase
+// stores s as the tombstone, after setting all counts in s except Derived. It logs an intent, so that
+// the index removes the page. erased is the number of erased captures.
 // P1 2.6 (P04): Erase can be repeated. If nothing is held and s counts no derived data, Erase only
 // makes the next compaction due earlier if that is necessary.
 func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
@@ -85,13 +84,12 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		}
 	}
 	err := errors.Join(t.eraseVersions(url, rec.Current), t.erasePictures(url), t.erasePart(url))
-	if s.Reason != ReasonDerived { // otherwise the page is crawled again
-		err = errors.Join(err, t.eraseAliases(url))
+	if s.Reason != ReasonDerived {
+		var hops error
+		s.Hops, hops = t.eraseHops(url)
+		err = errors.Join(err, hops, t.eraseAliases(url))
 	}
 	if err != nil {
-		return 0, err
-	}
-	if s.Hops, err = t.eraseHops(url); err != nil {
 		return 0, err
 	}
 	s = t.counted(s, was, keys)

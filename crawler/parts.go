@@ -206,7 +206,8 @@ func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 }
 
 // Again requeues visited pages at their depth. A page that is being visited is requeued after the visit. Again
-// ignores other addresses that are queued, and those that were never visited.
+// ignores other addresses that are queued, and those that were never visited. A visit in progress at an address that
+// redirects to the page counts as a visit of the page.
 func (f *Frontier) Again(addresses ...string) error {
 	c := &change{}
 	for _, raw := range addresses {

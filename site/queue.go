@@ -147,8 +147,8 @@ func (s *Site) queueErased() error {
 		}
 		s.erasedPages.done(nil)
 		if !queued && s.shared.Load() {
-			s.o.Log.Warn("pages were erased that scripts made from something taken down; since this node does not "+
-				"crawl, they are crawled again only when they are due", "pages", len(pages))
+			s.o.Log.Warn("pages were erased because of something from which their scripts made them; since this node does "+
+				"not crawl, they are crawled again only when they are due", "pages", len(pages))
 		}
 	}
 }

@@ -287,11 +287,31 @@ func (r *scriptRun) refusedRedirect(ctx context.Context, pg *page.Page) error {
 		if err != nil {
 			return err
 		}
-		if d := r.termsOf(ctx, origin, from).RefusedText(); d != nil {
-			return d.Err(from.URL().String())
+		d := r.termsOf(ctx, origin, from).RefusedText()
+		if d == nil {
+			d, err = r.refusedBefore(ctx, origin, from.URL())
+		}
+		if d != nil {
+			err = d.Err(from.URL().String())
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// refusedBefore returns why the text of the resource at u may not become text of the page, by what an earlier response
+// has said of it that is still in force, as a sweep decides; nil if it may.
+func (r *scriptRun) refusedBefore(ctx context.Context, origin *acap.Policy, u *url.URL) (*acap.Decision, error) {
+	known, _, err := r.site.archive.Resource(u.String())
+	if err != nil {
+		return nil, err
+	}
+	facts := acap.Facts{Now: time.Now(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
+		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented, Fetched: known.LastCrawled}
+	return terms.Held(ctx, origin, u, known.Own, nil, terms.Sources{Policies: r, Licences: r.site.policy},
+		facts).RefusedText(), nil
 }
 
 // permit returns why u, the address of a request or of its redirect, must not be requested for the page; nil if it
@@ -365,6 +385,11 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.failed = errors.Join(r.failed, err)
+			return nil, err
+		}
+	}
+	if known.barred == nil {
+		if known.barred, err = r.refusedBefore(ctx, origin, pg.URL()); err != nil {
 			return nil, err
 		}
 	}

@@ -33,9 +33,10 @@ func (c *Command) archiveForget() *cobra.Command {
 		Short: "Erase what you no longer want to keep",
 		Long: `Erase what is stored of the URLs and hosts given: copies, index entries, thumbnails and records. A host
 without a port means all its ports; HOST:PORT means one. With --older, erase only what was fetched longer ago; without
-a URL or host, of all pages. The files are rewritten, so that nothing of it is left there, nor of what was erased
-before; if another process uses them, it does that later. The archive keeps the reason of each erasure, without
-content: archive erasures lists it, and archive verify --erased URL shows the receipt.
+a URL or host, of all pages. Without --older, pages that scripts made from what is erased (crawl --render) are erased,
+too. The files are rewritten, so that nothing of it is left there, nor of what was erased before; if another process
+uses them, it does that later. The archive keeps the reason of each erasure, without content: archive erasures lists it,
+and archive verify --erased URL shows the receipt.
 
 A later crawl may fetch the pages again; exclude them with --exclude. Backups and exports made before contain them
 still. The queue still lists the addresses, and the policies that were read of the hosts are kept.`,

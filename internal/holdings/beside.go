@@ -12,28 +12,37 @@ import (
 )
 
 // withdraw removes from the stored data of other pages the excerpts, thumbnails and index entries that were made
-// from the resource at address, which is erased on the ground g (P1 2.6, P04). It erases pages whose scripts used the
-// resource, unless it was only kept for its time. derived is the number of these pages. withdraw also records that
-// these pages wait until the take-down ends (P1 2.6.1, P05: nothing is fetched again before).
-func (h *Holdings) withdraw(ctx context.Context, address string, g ground) (derived int, err error) {
+// from the resource at address, which is erased on the ground g (P1 2.6, P04). It records that these pages wait until
+// the take-down ends (P1 2.6.1, P05: nothing is fetched again before). If scripted is set, withdraw also erases the
+// pages that scripts made from the resource. n is the number of all pages from which something is removed.
+func (h *Holdings) withdraw(ctx context.Context, address string, g ground, scripted bool) (n int, err error) {
+	var whole, others []string
 	pages, err := h.archive.MadeOf(address)
 	if err != nil {
 		return 0, err
+	}
+	for _, page := range pages {
+		known, _, err := h.archive.Resource(page)
+		_, more, _ := known.Kept.Without(address)
+		switch {
+		case scripted && page != address && known.Kept.MadeByScripts(address):
+			whole = append(whole, page)
+		case err != nil || more:
+			others = append(others, page)
+		}
 	}
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
 		*known = archive.Part{}
 		return nil, nil
 	})
-	return len(pages), errors.Join(err, h.archive.Await(ctx, address, archive.ForAnswer, pages...),
-		forEachPage(sweepers, pages, func(page string) error {
-			known, _, err := h.archive.Resource(page)
-			switch {
-			case err != nil || !known.Kept.MadeByScripts(address):
-				return errors.Join(err, h.withdrawFrom(ctx, page, address, nil))
-			case page == address || g.reason == archive.ReasonKept: // erased by the caller; has its own time
-				return nil
-			}
-			return h.eraseDerived(ctx, known, g.of(address))
+	return len(whole) + len(others), errors.Join(err, h.archive.Await(ctx, address, archive.ForAnswer, others...),
+		forEachPage(sweepers, others, func(page string) error {
+			return h.withdrawFrom(ctx, page, address, nil)
+		}),
+		forEachPage(sweepers, whole, func(page string) error {
+			return h.eraseDerived(ctx, page, g.of(address), func(known archive.Resource) bool {
+				return known.Kept.MadeByScripts(address)
+			})
 		}))
 }
 
@@ -87,10 +96,19 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 	return nil
 }
 
-// eraseDerived erases a page that scripts made from an erased resource, or from one that may not be used: what they
-// made of it cannot be separated from the rest.
-func (h *Holdings) eraseDerived(ctx context.Context, known archive.Resource, g ground) error {
-	_, err := h.sweepPage(ctx, known, h.withDefaults(SweepOptions{barred: &g}))
+// eraseDerived erases a page that scripts made from a resource that was erased or may not be used: what they made of it
+// cannot be separated from the rest. It erases nothing if made is false for the current record of the page. Other pages
+// that were made from this page stay.
+func (h *Holdings) eraseDerived(ctx context.Context, page string, g ground, made func(archive.Resource) bool) error {
+	if down := terms.TakenDown(ctx, h.o.Known, page); down != nil {
+		g = byTakeDown(down)
+	}
+	t := g.tombstone()
+	t.URL = page
+	_, err := h.eraseOnly(ctx, t, made)
+	if err == nil && g.again {
+		h.o.Again(page)
+	}
 	return err
 }
 
@@ -106,13 +124,13 @@ func (h *Holdings) eraseMadeOf(ctx context.Context, origin *acap.Policy, pg *pag
 	if refused == nil || refused.Reason == acap.Unavailable {
 		return nil
 	}
+	made := func(known archive.Resource) bool { return slices.Contains(known.Kept.Of[terms.Data], address) }
 	g := grounds(*refused).of(address)
-	return forEachPage(sweepers, pages, func(made string) error {
-		known, _, err := h.archive.Resource(made)
-		if err != nil || !slices.Contains(known.Kept.Of[terms.Data], address) {
+	return forEachPage(sweepers, pages, func(page string) error {
+		if known, _, err := h.archive.Resource(page); err != nil || !made(known) {
 			return err
 		}
-		return h.eraseDerived(ctx, known, g)
+		return h.eraseDerived(ctx, page, g, made)
 	})
 }
 

@@ -20,8 +20,7 @@ type evidence struct {
 	noIndex    bool        // this run writes no index entries
 	takenDown  *acap.Field // the take-down request in force for the page; nil if none
 	unread     bool        // the policy of the page's origin could not be read
-	// why everything is erased: something may not be used from which scripts made the page; nil: all may be used
-	barred *ground
+	barred     *ground     // why something may not be used from which scripts made the page; nil: all may be used
 
 	// what the terms permit for the received page, or for the stored copy that is checked instead;
 	// nil in a sweep
@@ -146,14 +145,14 @@ func decide(e *evidence) (p plan) {
 	p.held = len(e.copies) > 0 || e.indexed || len(e.pictured) > 0 || e.record
 	switch {
 	case !p.held:
+	case e.unread:
+		p.unjudged = true
 	case e.takenDown != nil:
 		p.dropAll(e, byTakeDown(e.takenDown))
 		p.barred = true
 	case e.barred != nil:
 		p.dropAll(e, *e.barred)
 		p.barred, p.again = true, e.barred.again
-	case e.unread:
-		p.unjudged = true
 	case len(e.copies) == 0 && !e.indexed && len(e.pictured) == 0:
 		if e.recorded {
 			p.dropAll(e, ground{reason: archive.ReasonNothingLeft, why: "nothing else is left of the page"})

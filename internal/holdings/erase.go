@@ -21,7 +21,7 @@ func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, 
 		}
 		var erased int
 		erased, err = h.erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
-			Line: line, Asked: true})
+			Line: line, Asked: true}, true)
 		n += erased
 	}
 	return n, err
@@ -98,28 +98,43 @@ func joinSpelling(parts []string, written func(sign string) string) string {
 	return b.String()
 }
 
-// erase removes everything stored for the address of t, and stores t as the tombstone. It returns the number of copies
-// that it has erased.
-func (h *Holdings) erase(ctx context.Context, t archive.Tombstone) (n int, err error) {
-	address := t.URL
+// erase removes everything stored for the address of t, stores t as the tombstone, and withdraws what was made from the
+// page; if scripted is set, also pages that scripts made from it. n is the number of copies that it has erased.
+func (h *Holdings) erase(ctx context.Context, t archive.Tombstone, scripted bool) (n int, err error) {
+	g := groundOf(t)
 	// this comes first: if erase is interrupted afterwards, the record of the page still exists and
 	// causes the rest to be erased later
-	g := groundOf(t)
-	derived, err := h.withdraw(ctx, address, g)
-	if err = errors.Join(err, h.stopAwaiting(ctx, address, everyPart)); err != nil {
+	if t.Derived, err = h.withdraw(ctx, t.URL, g, scripted); ctx.Err() != nil {
+		return 0, err
+	}
+	// if another page is damaged, this one is erased nevertheless
+	n, err = h.eraseOnly(ctx, t, func(archive.Resource) bool { return true })
+	_, late := h.withdraw(ctx, t.URL, g, scripted) // fails again for a damaged page
+	return n, errors.Join(err, late)
+}
+
+// eraseOnly removes everything stored for the address of t, if wanted is true for its current record, and stores t as
+// the tombstone. It returns the number of copies that it has erased.
+func (h *Holdings) eraseOnly(ctx context.Context, t archive.Tombstone, wanted func(archive.Resource) bool) (n int,
+	err error) {
+	address := t.URL
+	r, known, err := h.archive.Resource(address)
+	if err != nil || !wanted(r) {
+		return 0, err
+	}
+	if err := h.stopAwaiting(ctx, address, everyPart); err != nil {
 		return 0, err
 	}
 	held, err := h.archive.Holds(address)
-	if err != nil {
-		return 0, err
-	}
-	if _, known, err := h.archive.Resource(address); err != nil || !known && !held && derived == 0 {
+	if err != nil || !known && !held && t.Derived == 0 {
 		return 0, err
 	}
 	var failure error
 	forgotten, err := h.applyChange(ctx, address, change{url: address, wait: true},
-		func(archive.Resource) (bool, error) {
-			t.Derived = derived
+		func(known archive.Resource) (bool, error) {
+			if !wanted(known) {
+				return false, nil
+			}
 			n, failure = h.archive.Erase(ctx, t)
 			after, _, err := h.archive.Resource(address)
 			return !after.Indexed, err // even if Erase returned an error, it may have deleted the records of the page
@@ -127,8 +142,7 @@ func (h *Holdings) erase(ctx context.Context, t archive.Tombstone) (n int, err e
 	if err == nil {
 		err = forgotten()
 	}
-	_, late := h.withdraw(ctx, address, g)
-	return n, errors.Join(failure, err, late)
+	return n, errors.Join(failure, err)
 }
 
 // Receipt returns what was erased for a URL, in all spellings, and what is left in archive and

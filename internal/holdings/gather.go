@@ -44,7 +44,6 @@ type gatherer struct {
 	origin   *acap.Policy
 	sources  terms.Sources
 	facts    acap.Facts
-	barred   *ground // as in SweepOptions
 }
 
 // factsOf returns the facts from the archive record r of a page, without the current time.
@@ -86,7 +85,7 @@ func (h *Holdings) planHeld(ctx context.Context, held heldPage, o SweepOptions) 
 		o.Policies = d.witness
 	}
 	j := gatherer{Holdings: h, ctx: ctx, resource: held, url: u, sources: terms.Sources{Policies: o.Policies},
-		facts: factsOf(held.Resource), barred: o.barred}
+		facts: factsOf(held.Resource)}
 	j.facts.Now, j.facts.Next = o.AsOf, d.next
 	e, err := j.gatherHeld()
 	if err != nil {
@@ -129,7 +128,7 @@ func (j *gatherer) gatherHeld() (e *evidence, err error) {
 		return e, nil
 	}
 	if j.origin, err = j.sources.Policies.Policy(j.ctx, j.url); err != nil {
-		e.unread, e.barred = true, j.barred
+		e.unread = true
 		return e, j.ctx.Err()
 	}
 	if e.takenDown = terms.TakeDown(j.origin, j.url); e.takenDown != nil {
@@ -157,9 +156,6 @@ func (j *gatherer) barredSource() (*ground, error) {
 	if down != nil {
 		g := byTakeDown(down).of(source)
 		return &g, nil
-	}
-	if j.barred != nil {
-		return j.barred, nil
 	}
 	for _, source := range j.resource.Kept.Of[terms.Data] {
 		if g, err := j.barredData(source); err != nil || g != nil {

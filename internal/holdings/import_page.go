@@ -99,6 +99,7 @@ func (m *importer) sourceErased(x *incoming) (*ground, error) {
 		return nil, cmp.Or(err, m.ctx.Err())
 	}
 	g := groundOf(stone)
+	g.why = "the page was erased since: " + g.why
 	return &g, nil
 }
 

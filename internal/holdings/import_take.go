@@ -283,8 +283,7 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 		}
 		if g != nil {
 			x.refuse(g.why, g.line)
-			known, _, err := m.archive.Resource(x.url)
-			return errors.Join(err, m.eraseDerived(m.ctx, known, *g))
+			return m.eraseDerived(m.ctx, x.url, *g, func(archive.Resource) bool { return true })
 		}
 	}
 	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts

@@ -241,7 +241,7 @@ func (h *Holdings) withdrawTakenDown(ctx context.Context, sources []string) erro
 	var failed []error
 	for _, source := range sources {
 		if down := terms.TakenDown(ctx, h.o.Known, source); down != nil {
-			_, err := h.withdraw(ctx, source, byTakeDown(down))
+			_, err := h.withdraw(ctx, source, byTakeDown(down), true)
 			failed = append(failed, err)
 		}
 	}

@@ -1,8 +1,11 @@
 package holdings
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -249,26 +252,35 @@ func TestEraseOfMany(t *testing.T) {
 // TestForgetScripted checks what happens to a page if the operator erases something from which its scripts made it,
 // and when its rendered document is imported again.
 func TestForgetScripted(t *testing.T) {
-	for _, test := range []struct {
-		reason    string
+	for name, test := range map[string]struct {
+		older     bool // erase only what is old; the page has its own time
 		forgotten bool // import what the operator has erased
 		gone      bool
 		found     string // after the import
 	}{
-		{reason: archive.ReasonForgotten, gone: true},
-		{reason: archive.ReasonForgotten, gone: true, forgotten: true, found: "/a"},
-		{reason: archive.ReasonKept, found: "/a"},
+		"forget":                   {gone: true},
+		"forget, import all":       {gone: true, forgotten: true, found: "/a"},
+		"forget older, import all": {older: true, found: "/a"},
 	} {
-		t.Run(fmt.Sprint(test.reason, test.forgotten), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(""), Options{Again: func(page string) {
 				t.Errorf("%s is crawled again", page)
 			}})
 			s.receive(pageOf("{}", data))
 			s.receive(scriptedAt(time.Now().Add(-time.Hour), unscripted, scriptedArticle, data))
 			file, _, _ := s.export(ExportOptions{})
-			if _, _, err := s.Forget(t.Context(), data, archive.Tombstone{Reason: test.reason, Why: "old"}, time.Time{},
-				false); err != nil {
-				t.Fatal(err)
+			var before time.Time
+			if test.older {
+				before = time.Now().Add(time.Hour)
+			}
+			for range 2 { // as a job's keep does at each crawl
+				if _, _, err := s.Forget(t.Context(), data, archive.Tombstone{Reason: archive.ReasonForgotten, Why: "old"},
+					before, false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if stones, err := s.archive.Tombstones(data); err != nil || len(stones) != 1 {
+				t.Errorf("erasures of the data: %+v, %v", stones, err)
 			}
 			stones, err := s.archive.Tombstones(a)
 			if err != nil || (len(s.copies(a)) == 0) != test.gone || (len(stones) == 1) != test.gone {
@@ -304,11 +316,43 @@ func TestTakeDownAfterDerived(t *testing.T) {
 	if from, err := s.Aliases(a); err != nil || len(from) != 1 || len(s.copies(a)) != 0 {
 		t.Fatalf("redirects %q, copies %q, %v", from, s.copies(a), err)
 	}
+	if problems, err := s.Verify(t.Context(), archive.VerifyOptions{}); err != nil || len(problems) > 0 {
+		t.Errorf("%+v, %v", problems, err)
+	}
 	if _, err := s.Erase(t.Context(), a, takenDown, "line"); err != nil {
 		t.Fatal(err)
 	}
 	from, err := s.Aliases(a)
 	if err != nil || len(from) != 0 || len(s.all()) != 0 {
 		t.Errorf("redirects %q, %+v, %v", from, s.all(), err)
+	}
+}
+
+// TestTakeDownDamagedPage checks that a damaged page which scripts made from something taken down is erased, and
+// prevents nothing.
+func TestTakeDownDamagedPage(t *testing.T) {
+	dir := t.TempDir()
+	w := newWeb("")
+	s := open(t, dir, w, Options{})
+	s.receive(scripted(unscripted, scriptedArticle, data))
+	s.receive(pageOf("{}", data))
+	s.shut()
+	keys, err := os.OpenFile(filepath.Join(dir, "keys.db"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = keys.WriteAt(make([]byte, 32), 32) // the encryption key of the page's body
+	if err = errors.Join(err, keys.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, w, Options{})
+	if _, err := s.archive.Body(s.resource(a).Current); !errors.Is(err, archive.ErrCorrupt) {
+		t.Fatal("the body is not damaged:", err)
+	}
+	if _, err := s.Erase(t.Context(), data, takenDown, "line"); err != nil {
+		t.Error(err)
+	}
+	if len(s.all()) != 0 || s.found("pilot") != "" {
+		t.Errorf("held: %+v, found %q", s.all(), s.found("pilot"))
 	}
 }

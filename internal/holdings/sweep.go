@@ -28,7 +28,6 @@ type SweepOptions struct {
 	All      bool            // check all pages, also those that are not due
 	Progress func(pages int) // called from time to time with the number of pages checked so far; may be nil
 
-	barred  *ground                // erase the pages, on this ground; nil: the policy decides
 	examine func(*sweepPlan) error // called for each page that could be checked; may be nil
 }
 
