@@ -1,14 +1,19 @@
 package site
 
 import (
+	"crypto/rand"
+	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/internal/test/natstest"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -47,6 +52,44 @@ func TestTakeDownElsewhere(t *testing.T) {
 		if found := tracesOf(t, dir, p, "a.html", p.a); len(found) > 0 {
 			t.Errorf("the word of the page is in %v", found)
 		}
+	}
+}
+
+// scripted makes the first node receive the page /b.html of a publisher that it crawls, as if scripts had made it from
+// the page /a.html of the publisher moved. It returns that publisher, and the word that the scripts added.
+func (c *twoNodes) scripted(t *testing.T) (p *clusterPublisher, word string) {
+	t.Helper()
+	for _, p = range c.publishers[1:] {
+		if p != c.moved && c.a.reads(p) {
+			break
+		}
+	}
+	word = strings.ToLower("c" + rand.Text())
+	hop := page.Hop{URL: p.origin + "/b.html", Method: http.MethodGet, Status: http.StatusOK, Start: time.Now(),
+		Header:   http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		Body:     []byte(`<!DOCTYPE html><html lang=en><title>x</title><script src=/app.js></script>`),
+		Rendered: []byte("<!DOCTYPE html><html lang=en><title>x</title><p>" + word),
+		Made:     []string{c.moved.origin + "/a.html"}}
+	if _, err := c.a.holdings.Receive(t.Context(), page.New([]page.Hop{hop})); err != nil {
+		t.Fatal(err)
+	}
+	c.a.await("the page is not found", func() bool { return finds(t, c.a.Site, word) })
+	return p, word
+}
+
+// TestTakeDownOfDataElsewhere checks that a page which scripts made from something on the host of another node is
+// erased when that node reads a take-down of it, and is crawled again.
+func TestTakeDownOfDataElsewhere(t *testing.T) {
+	c := newTwoNodes(t, natstest.One(t))
+	p, word := c.scripted(t)
+	c.moved.setRobots("ACAP-crawler: *\nACAP-request-take-down: /a.html\n")
+	c.b.readAgain(c.moved)
+	c.a.await("the page is still shown", func() bool { return !finds(t, c.a.Site, word) })
+	c.a.await("the page is not crawled again", func() bool { return finds(t, c.a.Site, p.b) })
+	stones, err := c.a.archive.Tombstones(p.origin + "/b.html")
+	if err != nil || len(stones) != 1 || stones[0].Reason != archive.ReasonDerived ||
+		stones[0].Line != c.moved.origin+"/robots.txt:2: ACAP-request-take-down: /a.html" {
+		t.Errorf("%+v, %v", stones, err)
 	}
 }
 
@@ -198,6 +241,7 @@ func TestTakeDownWithoutQuorum(t *testing.T) {
 	servers := natstest.Start(t, 3)
 	c := newTwoNodes(t, servers.URL())
 	p := c.moved
+	made, word := c.scripted(t)
 	servers.Kill(0)
 	servers.Kill(1)
 	var ids []uint64
@@ -208,8 +252,8 @@ func TestTakeDownWithoutQuorum(t *testing.T) {
 		}
 		ids = append(ids, r.ID)
 	}
-	if finds(t, c.a.Site, p.a) || finds(t, c.a.Site, p.b) {
-		t.Error("a page that is taken down is shown")
+	if finds(t, c.a.Site, p.a) || finds(t, c.a.Site, p.b) || finds(t, c.a.Site, word) {
+		t.Error("a page that is taken down, or that scripts made from one, is shown")
 	}
 	if !finds(t, c.a.Site, c.publishers[0].a) {
 		t.Error("reading does not go on")
@@ -231,5 +275,8 @@ func TestTakeDownWithoutQuorum(t *testing.T) {
 			return nil
 		})
 		return err == nil && !standing
+	})
+	c.a.await("what scripts made of the page is not crawled again", func() bool {
+		return finds(t, c.a.Site, made.b) || finds(t, c.b.Site, made.b)
 	})
 }
