@@ -122,12 +122,18 @@ type Tombstone struct {
 	Keys  []uint64 `json:",omitempty"` // slots of the keys that were destroyed
 }
 
-// TakenDown reports whether the publisher requested the erasure. It does not depend on Why, which may be a text of the
+// TakenDown reports whether the publisher requested the erasure of the page. It does not depend on Why, which may be a text of the
 // operator.
 func (t Tombstone) TakenDown() bool { return t.Reason == ReasonTakenDown || t.Reason == "" && t.Asked }
 
 // Forgotten reports whether the operator wanted the erasure, also by the setting keep of a job.
 func (t Tombstone) Forgotten() bool { return t.Reason == ReasonForgotten || t.Reason == ReasonKept }
+
+// Facts returns the facts for decisions about the page, except the current time.
+func (r Resource) Facts() acap.Facts {
+	return acap.Facts{FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
+		FirstPresented: r.FirstPresented, Fetched: r.LastCrawled}
+}
 
 func (r Resource) record(key uint64) resourceRecord {
 	return resourceRecord{FirstCrawled: utc(r.FirstCrawled), FirstIndexed: utc(r.FirstIndexed),

@@ -84,10 +84,10 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		}
 	}
 	err := errors.Join(t.eraseVersions(url, rec.Current), t.erasePictures(url), t.erasePart(url))
-	if s.Reason != ReasonDerived {
-		var hops error
-		s.Hops, hops = t.eraseHops(url)
-		err = errors.Join(err, hops, t.eraseAliases(url))
+	if err == nil && s.Reason != ReasonDerived {
+		if err = t.eraseAliases(url); err == nil {
+			s.Hops, err = t.eraseHops(url)
+		}
 	}
 	if err != nil {
 		return 0, err

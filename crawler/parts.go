@@ -168,8 +168,8 @@ func (b *batch) offerPart(o *Offer) (queued bool, err error) {
 	return false, b.writeOutcome(&r, old, found, Fetched)
 }
 
-// deferOffer keeps an offer of a required resource whose visit is under way until that visit is
-// recorded, because the visit may have begun before the page required the resource. A visit that
+// deferOffer keeps an offer of an address whose visit is under way until that visit is recorded: the
+// visit may have begun before a page required the resource, or before Again was called. A visit that
 // has not begun needs no offer, so a lease that ends with Return drops its deferred offers.
 func (f *Frontier) deferOffer(o *Offer) {
 	f.mu.Lock()
@@ -187,7 +187,7 @@ func (b *batch) offerDeferred(l *Lease) error {
 	offers := l.deferred
 	b.f.mu.Unlock()
 	for i := range offers {
-		if _, err := b.offerPart(&offers[i]); err != nil {
+		if _, _, err := b.applyOffer(&offers[i], false); err != nil {
 			return err
 		}
 	}
@@ -225,27 +225,11 @@ func (b *batch) queueAgain(o *Offer) (queued bool, err error) {
 		return false, err
 	}
 	if r.State == Queued {
-		b.f.againAfter(o.URL)
+		b.f.deferOffer(o)
 		return false, nil
 	}
 	if o.From != NoSeed {
 		r.from = o.From
 	}
 	return true, b.enqueueAgain([]Record{r})
-}
-
-// againAfter makes the address url be queued again after the visit that is in progress, if there is one.
-func (f *Frontier) againAfter(url string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if l := f.leaseOf(url); l != nil {
-		l.again = true
-	}
-}
-
-// wantsAgain reports whether Again was called for the address of l during its visit.
-func (f *Frontier) wantsAgain(l *Lease) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return l.again
 }

@@ -106,8 +106,7 @@ type Lease struct {
 	announced     *change // write-ahead of the request; nil without a journal
 	failures      int
 	before, after time.Time // when the host was due before the lease began, and when it was due after that
-	deferred      []Offer   // offers of the leased resource made during its visit; guarded by Frontier.mu
-	again         bool      // Again was called during the visit; guarded by Frontier.mu
+	deferred      []Offer   // offers of the leased address made during its visit; guarded by Frontier.mu
 }
 
 // lost reports whether the queue has lost the lease.

@@ -235,14 +235,10 @@ func (b *batch) recordEnd(l *Lease, e End) error {
 	if err := b.writeOutcome(&r, old, true, e.State); err != nil {
 		return err
 	}
-	switch {
-	case since:
-		err = b.enqueueFirst(&r, r.State, true)
-	case b.f.wantsAgain(l) && !notAskedFor(r.State):
-		err = b.enqueueAgain([]Record{r})
-	}
-	if err != nil {
-		return err
+	if since {
+		if err := b.enqueueFirst(&r, r.State, true); err != nil {
+			return err
+		}
 	}
 	return b.endTarget(&r, &e)
 }

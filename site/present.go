@@ -94,9 +94,8 @@ func (s *Site) termsOf(ctx context.Context, c archive.Capture, reader acap.Targe
 	if err != nil {
 		return nil, acap.Facts{}, err
 	}
-	f := acap.Facts{Now: time.Now().UTC(), FirstCrawled: res.FirstCrawled, FirstIndexed: res.FirstIndexed,
-		FirstPreserved: res.FirstPreserved, FirstPresented: res.FirstPresented, Recrawled: !c.Current, Target: reader,
-		Fetched: res.LastCrawled}
+	f := res.Facts()
+	f.Now, f.Recrawled, f.Target = time.Now().UTC(), !c.Current, reader
 	own := res.Own
 	if !c.Current {
 		f.Fetched, own = c.Fetched, terms.Earlier(res.Own, c.Own)

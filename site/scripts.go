@@ -261,10 +261,11 @@ func (r *scriptRun) obtain(ctx context.Context, rawurl string, kind render.Kind)
 		return nil, err
 	case stored.refused != nil:
 		return nil, stored.refused
-	case stored.barred != nil && ofText(kind):
-		return nil, stored.barred.Err(pg.URL().String())
 	}
 	if ofText(kind) {
+		if stored.barred != nil {
+			return nil, stored.barred.Err(pg.URL().String())
+		}
 		if err := r.refusedRedirect(ctx, pg); err != nil {
 			return nil, err
 		}
@@ -287,29 +288,30 @@ func (r *scriptRun) refusedRedirect(ctx context.Context, pg *page.Page) error {
 		if err != nil {
 			return err
 		}
-		d := r.termsOf(ctx, origin, from).RefusedText()
-		if d == nil {
-			d, err = r.refusedBefore(ctx, origin, from.URL())
-		}
-		if d != nil {
-			err = d.Err(from.URL().String())
-		}
-		if err != nil {
+		d, err := r.refusedText(ctx, r.termsOf(ctx, origin, from), origin, from.URL())
+		switch {
+		case err != nil:
 			return err
+		case d != nil:
+			return d.Err(from.URL().String())
 		}
 	}
 	return nil
 }
 
-// refusedBefore returns why the text of the resource at u may not become text of the page, by what an earlier response
-// has said of it that is still in force, as a sweep decides; nil if it may.
-func (r *scriptRun) refusedBefore(ctx context.Context, origin *acap.Policy, u *url.URL) (*acap.Decision, error) {
+// refusedText returns why the text of the resource at u may not become text of the page, by its terms t, or, as a sweep
+// decides, by what an earlier response has said that is still in force; nil if it may.
+func (r *scriptRun) refusedText(ctx context.Context, t *terms.Terms, origin *acap.Policy, u *url.URL) (*acap.Decision,
+	error) {
+	if d := t.RefusedText(); d != nil {
+		return d, nil
+	}
 	known, _, err := r.site.archive.Resource(u.String())
 	if err != nil {
 		return nil, err
 	}
-	facts := acap.Facts{Now: time.Now(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
-		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented, Fetched: known.LastCrawled}
+	facts := known.Facts()
+	facts.Now = time.Now()
 	return terms.Held(ctx, origin, u, known.Own, nil, terms.Sources{Policies: r, Licences: r.site.policy},
 		facts).RefusedText(), nil
 }
@@ -376,7 +378,7 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 		return nil, err
 	}
 	t := r.termsOf(ctx, origin, pg)
-	known = &storedPart{start: start, barred: t.RefusedText()}
+	known = &storedPart{start: start}
 	if d := t.Decide(acap.Crawl); !d.Allowed {
 		known.refused = &gate.Refusal{URL: at, Decision: d}
 	}
@@ -388,10 +390,8 @@ func (r *scriptRun) store(ctx context.Context, pg *page.Page) (*storedPart, erro
 			return nil, err
 		}
 	}
-	if known.barred == nil {
-		if known.barred, err = r.refusedBefore(ctx, origin, pg.URL()); err != nil {
-			return nil, err
-		}
+	if known.barred, err = r.refusedText(ctx, t, origin, pg.URL()); err != nil { // by the record that receive updated
+		return nil, err
 	}
 	r.scripts.mu.Lock()
 	defer r.scripts.mu.Unlock()

@@ -105,8 +105,12 @@ func (h *Holdings) eraseDerived(ctx context.Context, page string, g ground, made
 	}
 	t := g.tombstone()
 	t.URL = page
-	_, err := h.eraseOnly(ctx, t, made)
-	if err == nil && g.again {
+	erased := false
+	_, err := h.eraseOnly(ctx, t, func(known archive.Resource) bool {
+		erased = made(known)
+		return erased
+	})
+	if err == nil && erased && g.again {
 		h.o.Again(page)
 	}
 	return err
@@ -127,9 +131,6 @@ func (h *Holdings) eraseMadeOf(ctx context.Context, origin *acap.Policy, pg *pag
 	made := func(known archive.Resource) bool { return slices.Contains(known.Kept.Of[terms.Data], address) }
 	g := grounds(*refused).of(address)
 	return forEachPage(sweepers, pages, func(page string) error {
-		if known, _, err := h.archive.Resource(page); err != nil || !made(known) {
-			return err
-		}
 		return h.eraseDerived(ctx, page, g, made)
 	})
 }

@@ -74,7 +74,7 @@ func TestKeptUntil(t *testing.T) {
 	for _, g := range guesses {
 		pg := dated(now, pageOf(g.body, site+g.old))
 		s.receive(pg)
-		facts := factsOf(s.resource(site + g.old))
+		facts := s.resource(site + g.old).Facts()
 		facts.Now = now
 		holding := terms.Of(context.Background(), s.web.policy, pg.URL(), pg, s.sources,
 			facts).Holding(terms.HoldingOptions{})

@@ -17,9 +17,9 @@ type Forgotten struct {
 
 // Forget erases what is stored for an address, because the operator wants it so: everything, or, if before is not
 // zero, only what was fetched before that time. The current copy counts from the last crawl that has found it
-// unchanged. If before is zero, pages that scripts made from the resource are erased, too; otherwise they have their own
-// time. because is the tombstone without an address. If dry is set, Forget erases nothing. is is false if there
-// is nothing to erase.
+// unchanged. If before is zero, pages that scripts made from the resource are erased, too; otherwise they have their
+// own time. because is the tombstone without an address. If dry is set, Forget erases nothing. is is false if there is
+// nothing to erase.
 func (h *Holdings) Forget(ctx context.Context, address string, because archive.Tombstone, before time.Time,
 	dry bool) (f Forgotten, is bool, err error) {
 	known, found, err := h.archive.Resource(address)

@@ -46,15 +46,9 @@ type gatherer struct {
 	facts    acap.Facts
 }
 
-// factsOf returns the facts from the archive record r of a page, without the current time.
-func factsOf(r archive.Resource) acap.Facts {
-	return acap.Facts{FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
-		FirstPresented: r.FirstPresented, Fetched: r.LastCrawled}
-}
-
-// factsNow returns factsOf(r) with the current time.
+// factsNow returns the facts from the archive record r of a page, with the current time.
 func (h *Holdings) factsNow(r archive.Resource) acap.Facts {
-	f := factsOf(r)
+	f := r.Facts()
 	f.Now = h.o.Now().UTC()
 	return f
 }
@@ -85,7 +79,7 @@ func (h *Holdings) planHeld(ctx context.Context, held heldPage, o SweepOptions) 
 		o.Policies = d.witness
 	}
 	j := gatherer{Holdings: h, ctx: ctx, resource: held, url: u, sources: terms.Sources{Policies: o.Policies},
-		facts: factsOf(held.Resource)}
+		facts: held.Facts()}
 	j.facts.Now, j.facts.Next = o.AsOf, d.next
 	e, err := j.gatherHeld()
 	if err != nil {
@@ -181,7 +175,7 @@ func (j *gatherer) barredData(source string) (*ground, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := factsOf(known)
+	facts := known.Facts()
 	facts.Now, facts.Next = j.facts.Now, j.facts.Next
 	d := terms.Held(j.ctx, origin, u, known.Own, nil, j.sources, facts).RefusedText()
 	if d == nil || d.Reason == acap.Unavailable {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -337,14 +335,7 @@ func TestTakeDownDamagedPage(t *testing.T) {
 	s.receive(scripted(unscripted, scriptedArticle, data))
 	s.receive(pageOf("{}", data))
 	s.shut()
-	keys, err := os.OpenFile(filepath.Join(dir, "keys.db"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = keys.WriteAt(make([]byte, 32), 32) // the encryption key of the page's body
-	if err = errors.Join(err, keys.Close()); err != nil {
-		t.Fatal(err)
-	}
+	damageFirstKey(t, dir)
 	s = open(t, dir, w, Options{})
 	if _, err := s.archive.Body(s.resource(a).Current); !errors.Is(err, archive.ErrCorrupt) {
 		t.Fatal("the body is not damaged:", err)

@@ -438,6 +438,19 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
+// damageFirstKey overwrites the encryption key of the first body in the data directory dir.
+func damageFirstKey(t *testing.T, dir string) {
+	t.Helper()
+	keys, err := os.OpenFile(filepath.Join(dir, "keys.db"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = keys.WriteAt(make([]byte, 32), 32)
+	if err = errors.Join(err, keys.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSweepDamaged checks that a page with a damaged record is named in the error and skipped. The
 // page must stay due.
 func TestSweepDamaged(t *testing.T) {
@@ -447,17 +460,7 @@ func TestSweepDamaged(t *testing.T) {
 	s.receive(pageOf(article+` <b class="the-acap:disallow-(hoard)">gull</b>`, a))
 	s.receive(pageOf(article, b))
 	s.shut()
-	keys, err := os.OpenFile(filepath.Join(dir, "keys.db"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// this overwrites the encryption key of the first body
-	if _, err := keys.WriteAt(make([]byte, 32), 32); err != nil {
-		t.Fatal(err)
-	}
-	if err := keys.Close(); err != nil {
-		t.Fatal(err)
-	}
+	damageFirstKey(t, dir)
 	s = open(t, dir, v.web, v.options())
 	if _, err := s.archive.Body(s.resource(a).Current); !errors.Is(err, archive.ErrCorrupt) {
 		t.Fatal("the body is not damaged:", err)

@@ -51,9 +51,9 @@ func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 	if now.IsZero() {
 		now = p.now()
 	}
-	return acap.Facts{Now: now.UTC(), FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed,
-		FirstPreserved: r.FirstPreserved,
-		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target, Fetched: r.LastCrawled}
+	f := r.Facts()
+	f.Now, f.Recrawled, f.Target = now.UTC(), old, who.Target
+	return f
 }
 
 // terms returns the current terms of the stored page r for a reader. pg is the stored copy as a
