@@ -102,8 +102,8 @@ func (b *bucket) update(ctx context.Context, key string, value []byte, last uint
 	return settled(ctx, func() (uint64, error) { return b.kv.Update(ctx, key, value, last) })
 }
 
-// settled calls change, and repeats this while the servers are still storing another change of the same key. They
-// refuse every change until that one is stored, so its refusal does not say whether the key has changed: the other
+// settled calls change, and repeats this while the servers are still storing another change of the same key or subject.
+// They refuse every change until that one is stored, so its refusal does not say whether the key has changed: the other
 // change may even be an earlier attempt of this node.
 func settled(ctx context.Context, change func() (uint64, error)) (uint64, error) {
 	for {

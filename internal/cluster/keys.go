@@ -112,12 +112,12 @@ func (p *PageKeys) open(ctx context.Context) (err error) {
 // checkClusterKey compares what identifies the key of this node with that of the other nodes.
 func checkClusterKey(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream, check []byte) error {
 	subject := keysPrefix + checkKey
-	_, err := js.Publish(ctx, subject, check, jetstream.WithExpectLastSequencePerSubject(0))
-	if err == nil {
-		return nil
-	}
-	if storeError(err) != errChanged {
-		return unreachable(err)
+	_, err := settled(ctx, func() (uint64, error) { // nodes that start together store it at the same time
+		_, err := js.Publish(ctx, subject, check, jetstream.WithExpectLastSequencePerSubject(0))
+		return 0, err
+	})
+	if !errors.Is(err, errChanged) {
+		return err
 	}
 	m, err := stream.GetLastMsgForSubject(ctx, subject)
 	switch {

@@ -250,14 +250,18 @@ func (o *Orders) publish(ctx context.Context, subject, key string, data []byte, 
 	msg := nats.NewMsg(subject)
 	msg.Data = data
 	msg.Header.Set(keyField, hex.EncodeToString([]byte(key))) // a header field cannot hold every character
-	ack, err := o.link.js.PublishMsg(ctx, msg, append(opts, jetstream.WithRetryAttempts(0))...)
-	switch {
-	case errorCode(err) == wrongLastSequence:
+	opts = append(opts, jetstream.WithRetryAttempts(0))
+	position, err := settled(ctx, func() (uint64, error) {
+		ack, err := o.link.js.PublishMsg(ctx, msg, opts...)
+		if err != nil {
+			return 0, err
+		}
+		return ack.Sequence, nil
+	})
+	if errors.Is(err, errChanged) {
 		return 0, ErrOvertaken
-	case err != nil:
-		return 0, unreachable(err)
 	}
-	return ack.Sequence, nil
+	return position, err
 }
 
 // Last returns the last order of a kind with a key. known is false if there is none.
