@@ -51,10 +51,10 @@ func (c *Command) runCheckWatch(ctx context.Context, cfg *config.Config, levels 
 	var last error
 	for {
 		files, err := c.checkOnce(ctx, cfg, levels, r)
-		if ctx.Err() != nil {
+		switch {
+		case err != nil && errors.Is(err, ctx.Err()):
 			return last
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		last = nil

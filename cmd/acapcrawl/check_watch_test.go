@@ -137,6 +137,7 @@ func TestCheckWatch(t *testing.T) {
 	t.Run("references", inBubble(testWatchReferences))
 	t.Run("json", inBubble(testWatchJSON))
 	t.Run("full", inBubble(testWatchFull))
+	t.Run("interrupted", inBubble(testWatchInterruptedAtReport))
 }
 
 // Each change leads to one more report, even if size and time of a file stay the same. The exit
@@ -213,16 +214,34 @@ func testWatchJSON(t *testing.T) {
 
 // If reports cannot be written, the verb fails instead of going on.
 func testWatchFull(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "robots.txt"), []byte(soundRobots), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	full := writerFunc(func([]byte) (int, error) { return 0, errors.New("no space") })
-	c := Command{Stdin: strings.NewReader(""), Stdout: full, Stderr: io.Discard, dir: dir,
-		Env: []string{"XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir}}
-	if status := c.Main(t.Context(), []string{"check", "--watch", "robots.txt"}); status != statusFailed {
+	if status := watchFlawed(t.Context(), t, full); status != statusFailed {
 		t.Errorf("status %d, want %d", status, statusFailed)
 	}
+}
+
+// The exit status is that of the report that was printed last, also if the verb is interrupted while it prints it.
+func testWatchInterruptedAtReport(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	interrupt := writerFunc(func(p []byte) (int, error) {
+		cancel()
+		return len(p), nil
+	})
+	if status := watchFlawed(ctx, t, interrupt); status != statusNothing {
+		t.Errorf("status %d, want %d", status, statusNothing)
+	}
+}
+
+// watchFlawed runs check --watch on a robots.txt with a finding, and returns the exit status.
+func watchFlawed(ctx context.Context, t *testing.T, stdout io.Writer) int {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "robots.txt"), []byte(flawedRobots), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := Command{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, dir: dir,
+		Env: []string{"XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir}}
+	return c.Main(ctx, []string{"check", "--watch", "robots.txt"})
 }
 
 // The program prints each report at once, and ends at the first interrupt.
