@@ -75,6 +75,42 @@ func TestSentLinks(t *testing.T) {
 	}
 }
 
+// A link that is not visited is reported once, also if its address is in another partition than the page: by the owner of
+// that partition.
+func TestSkippedForOtherPartitions(t *testing.T) {
+	c, s, o := newShared(t)
+	o.MaxHost = 2
+	var skipped []string
+	begin := func(m *machine) {
+		must(t, m.Begin(Selection{Skipped: func(r Record) { skipped = append(skipped, string(r.State)+" "+r.URL) }}))
+	}
+	a, b := newMachine(t, s, o, 0), newMachine(t, s, o, 1)
+	begin(a)
+	begin(b)
+	a.offer("http://a.0/", "http://a.0/next")
+	a.meet("http://a.0/", 0)
+	for _, page := range []string{"http://a.0/", "http://a.0/next"} { // both have the same links
+		c.add(time.Second)
+		a.finish(a.take(page), End{Asked: c.now(), Offers: []Offer{
+			{URL: "http://a.0/", Depth: 2, From: 2, State: Queued},
+			{URL: "http://h.1/out", Depth: 2, From: 2, State: Outside, Why: "far"},
+			{URL: "http://h.1/deep", Depth: 2, From: 2, State: Deep, Why: "deep"},
+			{URL: "http://h.1/first", Depth: 2, From: 2, State: Queued},
+			{URL: "http://h.1/second", Depth: 2, From: 2, State: Queued},
+		}})
+	}
+	if len(skipped) > 0 {
+		t.Errorf("reported before the owner knows of it: %v", skipped)
+	}
+	for range 2 {
+		must(t, s.deliver(b.Frontier, 1, true))
+	}
+	if want := []string{"out-of-scope http://h.1/out", "too-deep http://h.1/deep", "trap http://h.1/first"}; !slices.Equal(
+		skipped, want) {
+		t.Errorf("%v", skipped)
+	}
+}
+
 // What concerns addresses of other partitions reaches their owners.
 func TestCallsForOtherPartitions(t *testing.T) {
 	c, s, o := newShared(t)

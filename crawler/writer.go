@@ -174,7 +174,8 @@ func (b *batch) apply(c *change) error {
 			return err
 		}
 	}
-	report := c.lease != nil // only links that a visit found are reported to the caller as not visited
+	// only links that a visit found, here or in another partition, are reported to the caller as not visited
+	report := c.lease != nil || c.links > 0
 	for i := range c.offers {
 		if b.shared != nil {
 			if mine, err := b.route(c, &c.offers[i]); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/internal/test/arrivals"
@@ -24,6 +25,7 @@ func TestClusterCrawl(t *testing.T) {
 	p.web.RetryAfter = 0 // it is demanded only once, so it would differ for the second crawl
 	p.web.CrawlDelay = 0 // saves time; the other tests have it
 	f := newJoint(t, p, natstest.One(t))
+	f.scope = []string{"--exclude", "/closed/*3$"} // most links to these pages are on other hosts
 	f.begin("a", "b", "c")
 	f.awaitEnd()
 	f.judge()
@@ -42,6 +44,9 @@ func TestClusterCrawl(t *testing.T) {
 	}
 	f.same("pages", f.pages, names)
 	f.same("decisions", f.decisions, names)
+	if !slices.ContainsFunc(f.decisions("alone"), func(s string) bool { return strings.Contains(s, `"out-of-scope"`) }) {
+		t.Error("nothing is out of scope")
+	}
 	for _, query := range []string{"page", "host 7", `"another page"`} {
 		f.same("results of "+query, func(name string) []string { return f.results(name, query) }, names)
 	}

@@ -48,6 +48,7 @@ type joint struct {
 	web     *arrivals.Web
 	servers string
 	dir     string
+	scope   []string // further settings that decide what is crawled
 
 	tasks    sync.WaitGroup
 	starting sync.Mutex // held while a node is killed, and while supervise starts it again
@@ -119,9 +120,9 @@ func (f *joint) data(name string) string { return filepath.Join(f.dir, name) }
 
 // settings returns the arguments of a crawl of the web, without those that concern the cluster.
 func (f *joint) settings(name string) []string {
-	return []string{"--data", f.data(name), "--report", f.data(name) + ".report", "--contact",
+	return append([]string{"--data", f.data(name), "--report", f.data(name) + ".report", "--contact",
 		"https://operator.example/", "--delay", f.delay.String(), "--scope", "any", "--depth", "-1",
-		"--allow-private"}
+		"--allow-private"}, f.scope...)
 }
 
 // node describes a process that is to be started.
