@@ -78,6 +78,9 @@ func (f *running) serveHosts() {
 	mux.HandleFunc("/shy.html", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<!DOCTYPE html><html lang=en><title>Shy</title><p>A tern.</html>")
 	})
+	mux.HandleFunc("/twin.html", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<!DOCTYPE html><html lang=en><title>Twin</title><p>A puffin.</html>")
+	})
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "<!DOCTYPE html><html lang=en><title>Pier %s</title><p>A gull sat at %[1]s."+
 			"<a href=/shy.html>x</a></html>", r.Host)
@@ -309,6 +312,31 @@ func TestNodesAnswer(t *testing.T) {
 		}
 		if got := f.run("actions", "show", "a:7"); got.status != statusNothing {
 			t.Error(got)
+		}
+	})
+	t.Run("twins", func(t *testing.T) { // pages that look the same are one result, also if several nodes have them
+		var seeds []string
+		for _, host := range f.hosts {
+			seeds = append(seeds, "http://"+host+"/twin.html")
+		}
+		f.start("d", seeds...)
+		f.await("the twins are archived", func() bool { return f.captures() == 3*runningHosts })
+		f.await("the twins are found", func() bool { // a page may be indexed a moment later
+			list, _ := f.object("search", "puffin")["results"].([]any)
+			if len(list) != 1 {
+				return false
+			}
+			also, _ := list[0].(map[string]any)["also"].([]any)
+			return len(also) == runningHosts-1
+		})
+		where := map[string]int{}
+		for _, c := range f.object("archive", "ls")["captures"].([]any) {
+			if c := c.(map[string]any); strings.HasSuffix(c["url"].(string), "/twin.html") {
+				where[c["node"].(string)]++
+			}
+		}
+		if len(where) < 2 {
+			t.Errorf("all twins are on one node: %v", where)
 		}
 	})
 }

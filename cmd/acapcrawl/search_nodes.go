@@ -90,6 +90,7 @@ type shardFound struct {
 type shardResult struct {
 	present.Result
 	Score   float64          `json:"score"`
+	Same    string           `json:"same,omitempty"`
 	Details *present.Details `json:"details,omitempty"`
 	Clauses []string         `json:"clauses,omitempty"` // of Result.LeftOut
 }
@@ -97,7 +98,7 @@ type shardResult struct {
 func newShardFound(f present.Found) shardFound {
 	out := shardFound{Results: []shardResult{}, Count: f.Count, More: f.More, Hurried: f.Hurried}
 	for _, r := range f.Results {
-		one := shardResult{Result: r, Score: r.Score, Details: r.Details}
+		one := shardResult{Result: r, Score: r.Score, Same: r.Same, Details: r.Details}
 		for _, l := range r.LeftOut {
 			one.Clauses = append(one.Clauses, l.Clause)
 		}
@@ -109,7 +110,7 @@ func newShardFound(f present.Found) shardFound {
 // result returns the result that a node has sent.
 func (r shardResult) result() present.Result {
 	out := r.Result
-	out.Score, out.Details = r.Score, r.Details
+	out.Score, out.Same, out.Details = r.Score, r.Same, r.Details
 	for i := range out.LeftOut {
 		if i < len(r.Clauses) {
 			out.LeftOut[i].Clause = r.Clauses[i]
@@ -140,7 +141,7 @@ func (n *nodes) search(ctx context.Context, call nodeCall, q present.Query) (fou
 
 // mergeFound merges the results of several nodes, by score and then by address. The scores of different indexes are
 // comparable only roughly, since each index weighs a word by its own pages. If several nodes have found a page, the
-// newest capture is the result.
+// newest capture is the result. If several pages would look the same, only the first is a result, as on one machine.
 func mergeFound(all []shardFound, q present.Query) (found present.Found) {
 	at := map[string]int{}
 	var list []present.Result
@@ -166,7 +167,9 @@ func mergeFound(all []shardFound, q present.Query) (found present.Found) {
 	slices.SortStableFunc(list, func(a, b present.Result) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.URL, b.URL))
 	})
-	found.Results = cut(list, q)
+	folded := present.Fold(list)
+	found.Count -= len(list) - len(folded)
+	found.Results = cut(folded, q)
 	countPartial(&found)
 	return found
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/present"
+	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
 // found returns what a node has found: results as "URL score day", those that are not shown with a minus.
@@ -68,11 +69,44 @@ func TestMergeFound(t *testing.T) {
 	}
 }
 
+// Of the pages of several nodes that look the same, only the best is a result, which has the addresses of the others.
+func TestMergeFoundAlike(t *testing.T) {
+	t.Parallel()
+	node := func(results ...present.Result) (f shardFound) {
+		return newShardFound(present.Found{Results: results, Count: len(results)})
+	}
+	result := func(url string, score float64, same, title string, also ...string) present.Result {
+		return present.Result{URL: url, Link: true, Title: title, Score: score, Same: same, Also: also,
+			Fetched: time.Date(2026, 1, int(score), 0, 0, 0, 0, time.UTC)}
+	}
+	plain, led := result("text", 2, "1", "A"), result("led", 1, "1", "A")
+	plain.Link, plain.Snippet = false, &snippet.Snippet{Text: "no link"} // looks different
+	led.Href = "http://h/led"
+	all := []shardFound{
+		node(result("a", 9, "1", "A", "c"), result("other text", 8, "2", "A"), result("not compared", 7, "", "A")),
+		node(result("b", 6, "1", "A", "d", "a", "c"), result("other title", 5, "1", "B"),
+			result("not compared either", 4, "", "A"), plain, led),
+	}
+	for skip, want := range map[int]string{
+		0: "[a [c b d]; other text []; not compared []; other title []; not compared either []; text []; led [];] 7",
+		4: "[not compared either []; text []; led [];] 7",
+	} {
+		found := mergeFound(all, present.Query{Skip: skip, Limit: 10})
+		got := []string{}
+		for _, r := range found.Results {
+			got = append(got, fmt.Sprint(r.URL, " ", r.Also, ";"))
+		}
+		if got := fmt.Sprint(got, " ", found.Count); got != want {
+			t.Errorf("skip %d: %s, want %s", skip, got, want)
+		}
+	}
+}
+
 // What a node sends has all fields of the results.
 func TestShardFound(t *testing.T) {
 	t.Parallel()
 	field := &acap.Field{Source: acap.Robots, URL: "http://h/robots.txt", Line: 3, Text: "ACAP-disallow-present: /"}
-	before := present.Found{Count: 1, More: true, Results: []present.Result{{URL: "http://h/", Score: 0.25,
+	before := present.Found{Count: 1, More: true, Results: []present.Result{{URL: "http://h/", Score: 0.25, Same: "digest",
 		LeftOut: []present.LeftOut{{Usage: acap.Present, Clause: "the clause"}},
 		Details: &present.Details{MIME: "text/html", Copy: true, Parts: []present.Part{{Shown: true,
 			Decision: acap.Decision{Usage: acap.PresentLink, Reason: acap.ByProhibition, Because: field}}}}}}}
@@ -85,7 +119,7 @@ func TestShardFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := sent.Results[0].result()
-	if r.Score != 0.25 || r.LeftOut[0].Clause != "the clause" || !r.Details.Copy ||
+	if r.Score != 0.25 || r.Same != "digest" || r.LeftOut[0].Clause != "the clause" || !r.Details.Copy ||
 		*r.Details.Parts[0].Decision.Because != *field || sent.Count != 1 || !sent.More {
 		t.Errorf("%+v", r)
 	}

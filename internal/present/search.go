@@ -79,6 +79,7 @@ type Result struct {
 
 	Details *Details `json:"-"` // set only if Query.Details is set
 	Score   float64  `json:"-"` // rank among the results of this query, from one index; the best has the greatest
+	Same    string   `json:"-"` // as terms.Same: results with another value are not compared with this one
 }
 
 // Shown reports whether anything of the page may be shown. Results of which nothing may be shown
@@ -221,7 +222,7 @@ func (s *search) examine(ctx context.Context, hit index.Hit) (more bool, err err
 	if s.found.Count++; !skipped && !full {
 		c.at = len(s.found.Results)
 		s.found.Results = append(s.found.Results, *c.result)
-		s.found.Results[c.at].Score = hit.Score
+		s.found.Results[c.at].Score, s.found.Results[c.at].Same = hit.Score, c.same
 	}
 	return true, nil
 }
@@ -268,20 +269,49 @@ func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
 	if !sameShown(*other.result, *c.result) {
 		return false, nil
 	}
-	if c.result.Link && c.result.Href == "" && other.at >= 0 {
-		if also := &s.found.Results[other.at].Also; len(*also) < mostAlso {
-			*also = append(*also, c.result.URL)
-		}
+	if other.at >= 0 {
+		s.found.Results[other.at].addAlso(*c.result)
 	}
 	return true, nil
+}
+
+// addAlso adds the addresses of other to r.Also.
+func (r *Result) addAlso(other Result) {
+	addresses := other.Also
+	if other.Link && other.Href == "" {
+		addresses = append([]string{other.URL}, addresses...)
+	}
+	for _, a := range addresses {
+		if len(r.Also) < mostAlso && a != r.URL && !slices.Contains(r.Also, a) {
+			r.Also = append(r.Also, a)
+		}
+	}
 }
 
 // sameShown reports whether two results look the same to a reader, apart from address and time.
 func sameShown(a, b Result) bool {
 	for _, r := range []*Result{&a, &b} {
-		r.URL, r.Fetched, r.Also, r.LeftOut, r.Details = "", time.Time{}, nil, nil, nil
+		r.URL, r.Fetched, r.Also, r.LeftOut, r.Details, r.Score, r.Same = "", time.Time{}, nil, nil, nil, 0, ""
 	}
 	return reflect.DeepEqual(a, b)
+}
+
+// Fold returns the results of several searches, best first, as one search returns them: of the results that look the
+// same, only the first. Results of which nothing is shown stay.
+func Fold(list []Result) (folded []Result) {
+	alike := map[string][]int{} // indexes of folded by Result.Same
+	for _, r := range list {
+		group := alike[r.Same]
+		if i := slices.IndexFunc(group, func(i int) bool { return sameShown(folded[i], r) }); i >= 0 {
+			folded[group[i]].addAlso(r)
+			continue
+		}
+		if r.Same != "" && r.Shown() && len(group) < twins {
+			alike[r.Same] = append(group, len(folded))
+		}
+		folded = append(folded, r)
+	}
+	return folded
 }
 
 // resultOf returns the result for a page with the terms t. ok is false if nothing may be shown.
