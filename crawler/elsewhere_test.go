@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -75,38 +76,49 @@ func TestSentLinks(t *testing.T) {
 	}
 }
 
-// A link that is not visited is reported once, also if its address is in another partition than the page: by the owner of
-// that partition.
+// A link that is not visited is reported once, also if its address is in another partition than the pages that have it:
+// by the owner of its partition, also if that has received it before its run begins.
 func TestSkippedForOtherPartitions(t *testing.T) {
 	c, s, o := newShared(t)
 	o.MaxHost = 2
 	var skipped []string
-	begin := func(m *machine) {
-		must(t, m.Begin(Selection{Skipped: func(r Record) { skipped = append(skipped, string(r.State)+" "+r.URL) }}))
-	}
-	a, b := newMachine(t, s, o, 0), newMachine(t, s, o, 1)
-	begin(a)
-	begin(b)
-	a.offer("http://a.0/", "http://a.0/next")
-	a.meet("http://a.0/", 0)
-	for _, page := range []string{"http://a.0/", "http://a.0/next"} { // both have the same links
+	report := Selection{Skipped: func(r Record) { skipped = append(skipped, string(r.State)+" "+r.URL) }}
+	journal, ownerOptions := s.machine(), o
+	ownerOptions.Journal = journal
+	owner := openFrontier(t, filepath.Join(t.TempDir(), "frontier.db"), ownerOptions)
+	must(t, errors.Join(owner.SetSeeds(sharedSeeds), s.adopt(owner, journal, 1)))
+	for n, m := range map[int]*machine{0: newMachine(t, s, o, 0), 2: newMachine(t, s, o, 2)} {
+		must(t, m.Begin(report))
+		url := fmt.Sprintf("http://a.%d/", n)
+		m.offer(url)
+		m.meet(url, 0)
 		c.add(time.Second)
-		a.finish(a.take(page), End{Asked: c.now(), Offers: []Offer{
-			{URL: "http://a.0/", Depth: 2, From: 2, State: Queued},
-			{URL: "http://h.1/out", Depth: 2, From: 2, State: Outside, Why: "far"},
-			{URL: "http://h.1/deep", Depth: 2, From: 2, State: Deep, Why: "deep"},
-			{URL: "http://h.1/first", Depth: 2, From: 2, State: Queued},
-			{URL: "http://h.1/second", Depth: 2, From: 2, State: Queued},
-		}})
+		e := End{Asked: c.now()}
+		for _, o := range []Offer{
+			{URL: "http://h.1/out", State: Outside, Why: "far"}, {URL: "http://h.1/deep", State: Deep, Why: "deep"},
+			{URL: "http://h.1/third", State: Queued}, {URL: "http://h.1/fourth", State: Queued},
+		} {
+			o.Depth, o.From = 2, 2
+			e.Offers = append(e.Offers, o)
+		}
+		m.finish(m.take(url), e)
+		_, err := m.AddListed(url, 2, "http://listed.1/1", "http://listed.1/2", "http://listed.1/3")
+		must(t, err)
 	}
+	must(t, s.deliver(owner, 1, false))
 	if len(skipped) > 0 {
-		t.Errorf("reported before the owner knows of it: %v", skipped)
+		t.Errorf("reported before the run of the owner: %v", skipped)
 	}
+	want := []string{"out-of-scope http://h.1/out", "too-deep http://h.1/deep", "trap http://h.1/third"}
 	for range 2 {
-		must(t, s.deliver(b.Frontier, 1, true))
+		must(t, owner.Begin(report))
+		must(t, s.deliver(owner, 1, true))
+		if !slices.Equal(skipped, want) {
+			t.Errorf("%v", skipped)
+		}
 	}
-	if want := []string{"out-of-scope http://h.1/out", "too-deep http://h.1/deep", "trap http://h.1/first"}; !slices.Equal(
-		skipped, want) {
+	must(t, owner.Receive(1, 99, []Offer{{URL: "http://new.1/", Depth: 2, From: 2, State: Outside, Why: "far"}}))
+	if want = append(want, "out-of-scope http://new.1/"); !slices.Equal(skipped, want) {
 		t.Errorf("%v", skipped)
 	}
 }

@@ -83,6 +83,8 @@ type Frontier struct {
 	crowded  bool                      // a host on disk is due, but the working set has no room for it
 	again    time.Time                 // when the first address is due to be revisited; zero: none
 	skipped  func(Record)              // the function Skipped of this run's Selection
+	begun    bool                      // Begin was called
+	early    []Record                  // links from other partitions to be reported to Skipped when the run begins
 	exact    bool                      // do not lease an address while a visit could still find it at a smaller depth
 	only     bool                      // lease only addresses that re-crawl requests name
 	selected atomic.Pointer[selection] // the addresses that this run visits; nil: all
@@ -295,6 +297,11 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 		} else if rec.queued > 0 && (!f.shared() || f.openOf(name) != nil) &&
 			(f.outside.IsZero() || instant(rec.ready).Before(f.outside)) {
 			f.outside = instant(rec.ready)
+		}
+	}
+	if !f.begun {
+		for _, c := range group {
+			f.early = append(f.early, c.skips...)
 		}
 	}
 	if f.skipped == nil {

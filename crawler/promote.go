@@ -90,7 +90,9 @@ func (f *Frontier) Begin(s Selection) error {
 		return err
 	}
 	f.mu.Lock()
-	f.only, f.exact, f.skipped = s.Promoted, s.Exact, s.Skipped
+	f.only, f.exact, f.skipped, f.begun = s.Promoted, s.Exact, s.Skipped, true
+	early := f.early
+	f.early = nil
 	f.selected.Store(&selected)
 	for _, h := range f.hosts { // forget the addresses in memory: they may belong to another selection
 		h.items, h.dry = nil, false
@@ -98,6 +100,11 @@ func (f *Frontier) Begin(s Selection) error {
 	}
 	err = f.view(f.readDueTimes)
 	f.mu.Unlock()
+	for _, r := range early {
+		if s.Skipped != nil {
+			s.Skipped(r)
+		}
+	}
 	if err != nil || s.Promoted || selected.from == nil || f.shared() {
 		return err
 	}

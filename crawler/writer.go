@@ -174,8 +174,6 @@ func (b *batch) apply(c *change) error {
 			return err
 		}
 	}
-	// only links that a visit found, here or in another partition, are reported to the caller as not visited
-	report := c.lease != nil || c.links > 0
 	for i := range c.offers {
 		if b.shared != nil {
 			if mine, err := b.route(c, &c.offers[i]); err != nil {
@@ -184,6 +182,8 @@ func (b *batch) apply(c *change) error {
 				continue
 			}
 		}
+		// only links that a visit found, here or in another partition, are reported to the caller as not visited
+		report := c.lease != nil || c.links > 0 && !c.offers[i].Listed
 		r, change, err := b.applyOffer(&c.offers[i], report)
 		switch {
 		case err != nil:

@@ -44,7 +44,8 @@ func TestClusterCrawl(t *testing.T) {
 	}
 	f.same("pages", f.pages, names)
 	f.same("decisions", f.decisions, names)
-	if !slices.ContainsFunc(f.decisions("alone"), func(s string) bool { return strings.Contains(s, `"out-of-scope"`) }) {
+	outside := func(line string) bool { return strings.Contains(line, `"out-of-scope"`) }
+	if !slices.ContainsFunc(f.decisions("alone"), outside) {
 		t.Error("nothing is out of scope")
 	}
 	for _, query := range []string{"page", "host 7", `"another page"`} {

@@ -106,7 +106,8 @@ func TestMergeFoundAlike(t *testing.T) {
 func TestShardFound(t *testing.T) {
 	t.Parallel()
 	field := &acap.Field{Source: acap.Robots, URL: "http://h/robots.txt", Line: 3, Text: "ACAP-disallow-present: /"}
-	before := present.Found{Count: 1, More: true, Results: []present.Result{{URL: "http://h/", Score: 0.25, Same: "digest",
+	before := present.Found{Count: 1, More: true, Results: []present.Result{{URL: "http://h/", Score: 0.25,
+		Same:    "digest",
 		LeftOut: []present.LeftOut{{Usage: acap.Present, Clause: "the clause"}},
 		Details: &present.Details{MIME: "text/html", Copy: true, Parts: []present.Part{{Shown: true,
 			Decision: acap.Decision{Usage: acap.PresentLink, Reason: acap.ByProhibition, Because: field}}}}}}}

@@ -79,7 +79,7 @@ type Result struct {
 
 	Details *Details `json:"-"` // set only if Query.Details is set
 	Score   float64  `json:"-"` // rank among the results of this query, from one index; the best has the greatest
-	Same    string   `json:"-"` // as terms.Same: results with another value are not compared with this one
+	Same    string   `json:"-"` // see Terms.Same; "": the result is not compared with others
 }
 
 // Shown reports whether anything of the page may be shown. Results of which nothing may be shown
