@@ -73,7 +73,7 @@ func (c *stampedConn) Read(p []byte) (int, error) {
 
 // arrived returns the time in a control message of the kernel, now if there is none.
 func arrived(oob []byte) time.Time {
-	now := time.Now()
+	now := bothClocks()
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
 		return now
@@ -92,6 +92,17 @@ func arrived(oob []byte) time.Time {
 		}
 	}
 	return now
+}
+
+// bothClocks is time.Now, but what it returns of the two clocks belongs together. If the kernel interrupts time.Now
+// between them, they are milliseconds apart, and an arrival that is computed from both is as much too late.
+func bothClocks() time.Time {
+	for {
+		a, b := time.Now(), time.Now()
+		if apart := b.Sub(a) - b.Round(0).Sub(a.Round(0)); apart.Abs() < 100*time.Microsecond {
+			return b
+		}
+	}
 }
 
 // arrival returns when the data arrived that was read last.
