@@ -122,8 +122,8 @@ type Tombstone struct {
 	Keys  []uint64 `json:",omitempty"` // slots of the keys that were destroyed
 }
 
-// TakenDown reports whether the publisher requested the erasure of the page. It does not depend on Why, which may be a text of the
-// operator.
+// TakenDown reports whether the publisher requested the erasure of the page. It does not depend on Why, which may be a
+// text of the operator.
 func (t Tombstone) TakenDown() bool { return t.Reason == ReasonTakenDown || t.Reason == "" && t.Asked }
 
 // Forgotten reports whether the operator wanted the erasure, also by the setting keep of a job.

@@ -83,11 +83,10 @@ type Frontier struct {
 	crowded  bool                      // a host on disk is due, but the working set has no room for it
 	again    time.Time                 // when the first address is due to be revisited; zero: none
 	skipped  func(Record)              // the function Skipped of this run's Selection
-	begun    bool                      // Begin was called
 	early    []Record                  // links from other partitions to be reported to Skipped when the run begins
 	exact    bool                      // do not lease an address while a visit could still find it at a smaller depth
 	only     bool                      // lease only addresses that re-crawl requests name
-	selected atomic.Pointer[selection] // the addresses that this run visits; nil: all
+	selected atomic.Pointer[selection] // the addresses that this run visits; nil: all, because no run has begun
 	resumed  time.Time                 // when the file was opened; zero: the file was empty
 	random   func() float64            // returns a random number in [0,1) for back-off
 	inject   func() error              // set by tests: its error fails a transaction
@@ -299,7 +298,7 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 			f.outside = instant(rec.ready)
 		}
 	}
-	if !f.begun {
+	if f.selected.Load() == nil {
 		for _, c := range group {
 			f.early = append(f.early, c.skips...)
 		}

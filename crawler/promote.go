@@ -90,7 +90,7 @@ func (f *Frontier) Begin(s Selection) error {
 		return err
 	}
 	f.mu.Lock()
-	f.only, f.exact, f.skipped, f.begun = s.Promoted, s.Exact, s.Skipped, true
+	f.only, f.exact, f.skipped = s.Promoted, s.Exact, s.Skipped
 	early := f.early
 	f.early = nil
 	f.selected.Store(&selected)

@@ -159,14 +159,24 @@ func (f *running) run(args ...string) answer {
 	return answer{status, stdout.String(), stderr.String()}
 }
 
-// captures returns the number of captures that the nodes list; -1 if none answers, for example because the lease of a
-// node has run out on a busy machine.
+// listedCapture is a capture that a node lists.
+type listedCapture struct{ URL, Node string }
+
+// listed returns the captures that the nodes list. answered is false if none answers, for example because the lease of
+// a node has run out on a busy machine.
+func (f *running) listed() (captures []listedCapture, answered bool) {
+	var list struct{ Captures []listedCapture }
+	err := json.Unmarshal([]byte(f.run("archive", "ls", "--json").stdout), &list)
+	return list.Captures, err == nil
+}
+
+// captures returns the number of captures that the nodes list; -1 if none answers.
 func (f *running) captures() int {
-	var list struct{ Captures []any }
-	if json.Unmarshal([]byte(f.run("archive", "ls", "--json").stdout), &list) != nil {
+	list, answered := f.listed()
+	if !answered {
 		return -1
 	}
-	return len(list.Captures)
+	return len(list)
 }
 
 // object runs a verb with --json, and returns the object that it prints.
@@ -324,11 +334,8 @@ func TestNodesAnswer(t *testing.T) {
 		f.await("the twins are archived", func() bool {
 			clear(where)
 			n := 0
-			var list struct{ Captures []struct{ URL, Node string } }
-			if json.Unmarshal([]byte(f.run("archive", "ls", "--json").stdout), &list) != nil {
-				return false // no node has answered
-			}
-			for _, c := range list.Captures {
+			list, _ := f.listed()
+			for _, c := range list {
 				if strings.HasSuffix(c.URL, "/twin.html") {
 					n++
 					where[c.Node] = true

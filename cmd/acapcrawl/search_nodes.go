@@ -141,8 +141,8 @@ func (n *nodes) search(ctx context.Context, call nodeCall, q present.Query) (fou
 
 // mergeFound merges the results of several nodes, by score and then by address. The scores of different indexes are
 // comparable only roughly, since each index weighs a word by its own pages. If several nodes have found a page, the
-// newest capture is the result. If several pages would look the same, only the first is a result, as on one machine. The
-// count is too great if this concerns results that the nodes have counted but not sent.
+// newest capture is the result. If several pages would look the same, only the first is a result, as on one machine.
+// The count is too great if this concerns results that the nodes have counted but not sent.
 func mergeFound(all []shardFound, q present.Query) (found present.Found) {
 	at := map[string]int{}
 	var list []present.Result

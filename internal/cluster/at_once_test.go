@@ -115,7 +115,8 @@ func firstOrderAtOnce(t *testing.T, servers string) {
 	o := n.Orders()
 	judgeRounds(t, func(round int) []error {
 		return atOnce(nodesAtOnce, func(i int) error {
-			_, err := o.Publish(t.Context(), "policy", fmt.Sprint("http://", round, ".example"), []byte(fmt.Sprint(i)), 0)
+			key := fmt.Sprint("http://", round, ".example")
+			_, err := o.Publish(t.Context(), "policy", key, []byte(fmt.Sprint(i)), 0)
 			return err
 		})
 	}, func(round int, errs []error) {

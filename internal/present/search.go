@@ -297,7 +297,7 @@ func sameShown(a, b Result) bool {
 }
 
 // Fold returns the results of several searches, best first, as one search returns them: of the results that look the
-// same, only the first. Results of which nothing is shown stay.
+// same, only the first. It keeps all results that show nothing.
 func Fold(list []Result) (folded []Result) {
 	alike := map[string][]int{} // indexes of folded by Result.Same
 	for _, r := range list {
