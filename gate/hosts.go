@@ -122,7 +122,7 @@ type visit struct {
 	started sync.Once
 
 	mu   sync.Mutex
-	sent time.Time
+	sent time.Time // when start was called
 }
 
 // maxTravel is the longest time that a request is assumed to take until its host has noticed it. The pause begins when
@@ -206,16 +206,24 @@ func (v *visit) start() {
 }
 
 // answered records that the first byte of the answer has arrived. The request cannot have arrived
-// later.
+// later. Before start has been called there is nothing to record: start or leave marks a later time.
 func (v *visit) answered() {
 	v.mu.Lock()
 	sent := v.sent
 	v.mu.Unlock()
-	v.mark(sent.Add(min(time.Since(sent), maxTravel)))
+	if !sent.IsZero() {
+		v.mark(sent.Add(min(time.Since(sent), maxTravel)))
+	}
 }
 
+// leave ends the visit. On a busy machine, a short answer can be read before the goroutine that wrote
+// the request goes on and calls start; then the pause begins now, not with enter, which was earlier
+// than the request.
 func (v *visit) leave() {
-	v.started.Do(func() { <-v.h.turn })
+	v.started.Do(func() {
+		v.mark(time.Now())
+		<-v.h.turn
+	})
 	v.release()
 }
 

@@ -89,42 +89,55 @@ func TestPauseAfterTravel(t *testing.T) {
 	}
 }
 
-// slowStart is a connection whose first write takes a time.
-type slowStart struct {
+// slowWrite is a connection with pauses before and after it writes.
+type slowWrite struct {
 	net.Conn
-	once sync.Once
-	by   time.Duration
+	before, after time.Duration
 }
 
-func (c *slowStart) Write(p []byte) (int, error) {
-	c.once.Do(func() { time.Sleep(c.by) })
-	return c.Conn.Write(p)
+func (c slowWrite) Write(p []byte) (int, error) {
+	time.Sleep(c.before)
+	n, err := c.Conn.Write(p)
+	time.Sleep(c.after)
+	return n, err
 }
 
-// The pause begins when the request leaves, not when it is in a buffer of net/http: between the two
-// the process may be stopped.
+// The pause begins when the request leaves, also if the process is stopped just before or just after
+// that: while the request is in a buffer of net/http, or until the whole answer has been read.
 func TestPauseBeginsWithWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Options{AllowPrivate: true, Delay: time.Second})
-		g.Use(robots("User-agent: *\n"))
-		w := newWeb(t, g, hello)
-		dial := g.transport.DialContext
-		g.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := dial(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return &recordedConn{Conn: &slowStart{Conn: c, by: 900 * time.Millisecond}}, nil
+	const by = 900 * time.Millisecond
+	for name, first := range map[string]slowWrite{"stopped before": {before: by}, "stopped after": {after: by}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { requestTwice(t, first) })
+		})
+	}
+}
+
+// requestTwice makes two requests to a host. The first one waits for its connection, whose writes
+// take the times of first.
+func requestTwice(t *testing.T, first slowWrite) {
+	g := New(Options{AllowPrivate: true, Delay: time.Second})
+	g.Use(robots("User-agent: *\n"))
+	w := newWeb(t, g, hello)
+	w.dial = 50 * time.Millisecond
+	dial := g.transport.DialContext
+	g.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		w.dial = 0
+		if err != nil {
+			return nil, err
 		}
-		for range 2 {
-			if _, err := g.Get(t.Context(), PageRequest, "http://a.example"); err != nil {
-				t.Fatal(err)
-			}
+		c, first = slowWrite{c, first.before, first.after}, slowWrite{}
+		return &recordedConn{Conn: c}, nil
+	}
+	for range 2 {
+		if _, err := g.Get(t.Context(), PageRequest, "http://a.example"); err != nil {
+			t.Fatal(err)
 		}
-		if gap := w.gaps()["a.example"]; gap < time.Second {
-			t.Errorf("the second request came after %s", gap)
-		}
-	})
+	}
+	if gap := w.gaps()["a.example"]; gap < time.Second {
+		t.Errorf("the second request came after %s", gap)
+	}
 }
 
 func TestPerHost(t *testing.T) {
