@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-// Tolerance is how much too short a gap may be. The web sees arrivals, not departures: a request that
-// the machine delivers late shortens the gap to the next one, although both left in time.
-const Tolerance = 15 * time.Millisecond
-
 // Kind is a rule that a crawler broke.
 type Kind string
 

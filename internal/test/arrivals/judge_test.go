@@ -55,12 +55,13 @@ type logged struct {
 
 func logs() []logged {
 	const plain, delaying = 0, slowDelaying
+	const most = int(Tolerance / time.Millisecond)
 	return []logged{
 		{"in time", plain, func(get getter) []Request {
-			return []Request{get(0, 1, "/robots.txt"), get(1985, 1999, "/"), get(3970, 3980, "/page/1")}
+			return []Request{get(0, 1, "/robots.txt"), get(2000-most, 1999, "/"), get(4000-2*most, 3999, "/page/1")}
 		}, ""},
 		{"too early", plain, func(get getter) []Request {
-			return []Request{get(0, 1, "/robots.txt"), get(1984, 1990, "/")}
+			return []Request{get(0, 1, "/robots.txt"), get(2000-most-1, 1999, "/")}
 		}, "gap"},
 		{"the log is not in order", plain, func(get getter) []Request {
 			return []Request{get(4000, 4001, "/page/1"), get(0, 1, "/robots.txt"), get(2000, 2001, "/")}
@@ -79,17 +80,17 @@ func logs() []logged {
 			return []Request{get(0, 2500, "/robots.txt"), get(2000, 2600, "/robots.txt"), get(7000, 7001, "/")}
 		}, "overlap"},
 		{"Crawl-delay", delaying, func(get getter) []Request {
-			return []Request{get(0, 1, "/robots.txt"), get(4984, 4985, "/")}
+			return []Request{get(0, 1, "/robots.txt"), get(5000-most-1, 5001, "/")}
 		}, "gap"},
 		{"Retry-After", plain, func(get getter) []Request {
 			q := get(2000, 2100, "/page/1")
 			q.Status, q.retryAfter = 429, 3*time.Second
-			return []Request{get(0, 1, "/robots.txt"), q, get(5084, 5085, "/")}
+			return []Request{get(0, 1, "/robots.txt"), q, get(5100-most-1, 5101, "/")}
 		}, "retry-after"},
 		{"Retry-After in time", plain, func(get getter) []Request {
 			q := get(2000, 2100, "/page/1")
 			q.Status, q.retryAfter = 429, 3*time.Second
-			return []Request{get(0, 1, "/robots.txt"), q, get(5085, 5090, "/page/1")}
+			return []Request{get(0, 1, "/robots.txt"), q, get(5100-most, 5101, "/page/1")}
 		}, ""},
 		{"forbidden", plain, func(get getter) []Request {
 			return []Request{get(0, 1, "/robots.txt"), get(2000, 2001, "/shut/1"), get(4000, 4001, "/closed/1")}

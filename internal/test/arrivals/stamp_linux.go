@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Tolerance is how much too short a gap may be. An arrival is exact, apart from what bothClocks permits.
+const Tolerance = time.Millisecond
+
 // stampArrivals makes the kernel note when data arrives at a socket, and at those that it accepts.
 // The time at which this process reads the data is no substitute: on a busy machine it can be tens
 // of milliseconds later, which makes the gap to the next request look too short.
