@@ -316,3 +316,22 @@ func TestLeaseEndsOnIdleConnection(t *testing.T) {
 		t.Errorf("%d connections, %d requests in the budget", len(dialled), g.pages)
 	}
 }
+
+// A request whose connection is unusable because the lease ended meanwhile is refused. It has not failed
+// because of its host.
+func TestLeaseEndsWithConnection(t *testing.T) {
+	l := newLease(ErrPaused)
+	address, g := serve(t, protocols[0], Options{MaxPages: 2, Tenure: l.tenure}, hello)
+	dial := g.transport.DialContext
+	g.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		l.permit(-1)
+		c, err := dial(ctx, network, addr)
+		if err == nil {
+			l.permit(0)
+			_, _ = c.Write([]byte("x"))
+		}
+		return c, err
+	}
+	_, err := g.Get(t.Context(), PageRequest, address+"/")
+	checkUnsent(t, g, address+"/", err, ErrPaused)
+}

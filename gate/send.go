@@ -145,20 +145,24 @@ func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	if !a.proxied {
 		a.peer = remote(c)
 	}
+	first := a.connections == 1
 	otherAddress := a.at.IsValid() && a.peer != a.at // an older connection that leads to another address of the host
 	unusable := otherAddress || unwritable(c)
-	if a.connections > 1 || unusable {
-		a.unsent = a.unsent || a.connections == 1
+	if first {
+		a.refused = a.tenure(a.key)
+	}
+	if a.refused == nil && (!first || unusable) {
+		a.unsent = a.unsent || first
 		giveUp(errStale)
 		abandon(c, unusable)
 		return
 	}
-	if a.refused = a.tenure(a.key); a.refused == nil {
+	if a.refused == nil {
 		a.refused = a.admitAgain(a.url, a.why)
 	}
 	if a.refused != nil {
 		giveUp(a.refused)
-		abandon(c, false)
+		abandon(c, unusable)
 		return
 	}
 	a.use = beginUse(c)
