@@ -95,7 +95,12 @@ func (j joined) Run() int {
 // FILE may be stdout or stderr. The condition chromium is true if Chromium is installed. Then
 // $CHROMIUM is its path, and $SANDBOX says whether its sandbox works. The condition bash-completion
 // is true if bash and the package bash-completion are installed.
+//
+// internal/test/scripts runs this test too. So here it runs only if the flag -run chooses it.
 func TestScript(t *testing.T) {
+	if flag.Lookup("test.run").Value.String() == "" {
+		t.Skip("internal/test/scripts runs the scripts; here they run with -run TestScript")
+	}
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:       "testdata/script",
