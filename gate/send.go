@@ -148,20 +148,16 @@ func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	first := a.connections == 1
 	otherAddress := a.at.IsValid() && a.peer != a.at // an older connection that leads to another address of the host
 	unusable := otherAddress || unwritable(c)
+	stale := !first || unusable
 	if first {
 		a.refused = a.tenure(a.key)
 	}
-	if a.refused == nil && (!first || unusable) {
-		a.unsent = a.unsent || first
-		giveUp(errStale)
-		abandon(c, unusable)
-		return
-	}
-	if a.refused == nil {
+	if a.refused == nil && !stale {
 		a.refused = a.admitAgain(a.url, a.why)
 	}
-	if a.refused != nil {
-		giveUp(a.refused)
+	if a.refused != nil || stale {
+		a.unsent = a.unsent || first
+		giveUp(cmp.Or(a.refused, errStale))
 		abandon(c, unusable)
 		return
 	}
